@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext, redirect_stdout
+from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -19,13 +20,13 @@ from deepnlp.gradcheck.behaviour import check_behaviour
 from deepnlp.gradcheck.causes import Cause
 from deepnlp.gradcheck.comparing import accept_means, compare_all
 from deepnlp.gradcheck.direction import ALL, compare_directions
-from deepnlp.gradcheck.engines import doubles
+from deepnlp.gradcheck.engines import assignment, doubles, is_operation, operations
 from deepnlp.gradcheck.linearity import ignores_dout
 from deepnlp.gradcheck.outputs import compare_forward, not_finite
 from deepnlp.gradcheck.randomness import private
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
 from deepnlp.gradcheck.shapes import reason_for_shape
-from deepnlp.gradcheck.subject import Subject
+from deepnlp.gradcheck.subject import Subject, in_numpy_form
 from deepnlp.gradcheck.walking import HostArray
 
 METHODS = ("auto", "complex", "central", "direction")
@@ -321,7 +322,12 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
         known = rows  # they may be in each other's place
     lines = subject.caller.code.lines
     if lines is not None and (first := lines.told(rows)) is not None:
-        next(row for row in rows if not row.ok).causes = [first]
+        row = next(row for row in rows if not row.ok)
+        row.causes = [_named(subject, row, first)]
+        return
+    if bad and subject.caller.is_engine and (of_one := _causes_of_operation(subject)):
+        for row in bad:
+            row.causes = of_one
         return
     if method != "direction" and any(not row.ok for row in known):
         _diagnose(subject, known, failed)
@@ -338,8 +344,55 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
             row.causes = not_linear + row.causes
 
 
+def _named(subject: Subject, row: Row, first: Cause) -> Cause:
+    """The cause of the first wrong value of lines, if one is found for the lines behind it."""
+    twin = in_numpy_form(subject, row.name)
+    if twin is None:
+        return first
+    known = replace(row)
+    _diagnose(twin, [known], [])
+    named = known.causes[0] if known.causes else first
+    if named.name == c.UNKNOWN:
+        return first
+    return replace(named, evidence=f"{named.evidence}; {first.evidence}")
+
+
+def _causes_of_operation(subject: Subject) -> list[Cause]:
+    """Of the first operation of an engine of single numbers that goes backward wrong, or does not add up."""
+    is_one = is_operation(subject.caller.code.forward) or any(
+        variable.get().size > 1 for variable in subject.variables.values()
+    )
+    found, overwriting = [] if is_one else operations(subject.raw_forward), list[Any]()
+    for operation in found:
+        try:
+            report = check_gradients(operation, *operation.nodes)
+            if report.causes and not report.ok:
+                return report.causes
+            before = _gradients_of_operation(operation)
+            operation.seed = 1.0
+            after = _gradients_of_operation(operation)
+        except Exception:  # it does not run by itself
+            continue
+        if any(v.any() and numpy.allclose(v, after[n]) for n, v in before.items()):
+            overwriting.append(operation)
+    if not overwriting or len(overwriting) == len(found) > 1:  # backward may begin at zero
+        return []
+    told = (
+        f"{overwriting[0].__name__} is right where a number is used once; where it is used twice, "
+        f"its gradient keeps one of the two: add up with +=; {assignment(overwriting[0])}"
+    )
+    return [Cause(c.ASSIGNED, f"{subject.name}: {told}", place=assignment(overwriting[0]))]
+
+
+def _gradients_of_operation(operation: Any) -> dict[str, HostArray]:
+    subject = Subject(operation, tuple(operation.nodes))
+    subject.draw_weights(private(None))
+    return subject.analytic_gradients()
+
+
 def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
     """Look for causes; a gradient that the diagnosis cannot work with has none."""
+    subject = in_numpy_form(subject) or subject
     try:
         from deepnlp.diagnosis import diagnose  # large, and not needed while all is right
 

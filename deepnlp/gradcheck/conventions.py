@@ -59,6 +59,8 @@ class Code:
         Whether both take a context first.
     lines : Lines, optional
         The lines that forward runs.
+    in_torch : tuple of functions, optional
+        The forward and the backward of a function of torch.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Code:
     is_again: bool = False
     has_context: bool = False
     lines: Lines | None = None
+    in_torch: tuple[Any, Any] | None = None
 
     def __post_init__(self) -> None:
         firsts = {
@@ -177,7 +180,10 @@ def _function(given: Callable[..., Any]) -> Code:
 def _class(kind: type) -> Code:
     torch = sys.modules.get("torch")
     if torch is not None and issubclass(kind, torch.autograd.Function):
-        return Code(kind.__name__, object(), _applied(kind), node=torch.zeros(()))
+        both = kind.forward, kind.backward
+        return Code(
+            kind.__name__, object(), _applied(kind), node=torch.zeros(()), in_torch=both
+        )
     if isinstance(inspect.getattr_static(kind, "forward", None), staticmethod | classmethod):
         layer: Any = object.__new__(kind)
         return Code(kind.__name__, layer, _method(layer, "forward"), _method(layer, "backward"))

@@ -8,19 +8,25 @@ the gradients from the leaves.
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import operator
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import reduce
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy
 
 from deepnlp.gradcheck.names import DATA, GRAD, name_of
+from deepnlp.gradcheck.walking import LIBRARIES
 
 _PLAIN = (numpy.ndarray, numpy.generic, str, bytes, int, float, complex, type(None), type)
+
+
+_SAMPLES = 4  # of the numbers that a function of single numbers was given
 
 
 def is_node(value: Any) -> bool:
@@ -51,8 +57,8 @@ def plain(value: Any) -> Any:
     return plain(getattr(value, name_of(DATA, value)))
 
 
-def leaf(like: Any, value: Any) -> Any:
-    """A node of the kind of another one, with other numbers and no gradient."""
+def leaf(like: Any, value: Any, seed: float = 0.0) -> Any:
+    """A node of the kind of another one, with other numbers; ``seed`` is all of its gradient."""
     if is_tensor(like):
         made = sys.modules["torch"].from_numpy(numpy.array(value))
         return made.requires_grad_() if made.is_floating_point() or made.is_complex() else made
@@ -60,9 +66,8 @@ def leaf(like: Any, value: Any) -> Any:
     is_number = isinstance(getattr(like, data), int | float)
     setattr(made, data, value.item() if is_number else value)
     before = getattr(like, grad)
-    setattr(made, grad, None if before is None else 0.0 * numpy.asarray(plain(before)))
-    if isinstance(before, int | float):
-        setattr(made, grad, 0.0)
+    if before is not None or seed:
+        setattr(made, grad, seed if is_number else numpy.full(numpy.shape(value), seed))
     return made
 
 
@@ -72,7 +77,7 @@ def gradient_of(node: Any) -> Any:
     return plain(grad)
 
 
-def go_backward(outputs: list[Any], dys: list[Any], like: Any) -> None:
+def go_backward(outputs: list[Any], dys: list[Any], like: Any, call: Any) -> None:
     """Let the outputs go backward, together; ``like`` is a leaf."""
     if len(outputs) > 1 and is_tensor(outputs[0]):
         given = [leaf(y, numpy.asarray(dy)).detach() for y, dy in zip(outputs, dys, strict=True)]
@@ -81,15 +86,106 @@ def go_backward(outputs: list[Any], dys: list[Any], like: Any) -> None:
     y, dy = outputs[0], numpy.asarray(dys[0], dtype=float)
     if len(outputs) == 1 and _takes_gradient(y):
         given = leaf(y, dy.reshape(numpy.shape(plain(y))))
-        y.backward(given.detach() if is_tensor(y) else plain(given))
+        call(y.backward, given.detach() if is_tensor(y) else plain(given))
         return
     if len(outputs) > 1 or numpy.size(plain(y)) > 1:  # backward starts from ones
         try:
             terms = [y * leaf(like, numpy.asarray(dy)) for y, dy in zip(outputs, dys, strict=True)]
-            y = reduce(operator.add, terms)
+            y = functools.reduce(operator.add, terms)
         except TypeError:  # it has no operators
             setattr(y, name_of(GRAD, y), dy)
-    y.backward()
+    call(y.backward)
+
+
+def operation(function: Callable[..., Any], samples: list[list[Any]]) -> Any:
+    """An innermost function of an engine, such as ``Value.__mul__``, as one of its ``nodes`` alone.
+
+    It is called for each of several ``samples`` of arguments. Its leaves have the gradient ``seed``
+    before backward.
+    """
+    given = [one for args in samples for one in args]
+    places = [k for k, one in enumerate(given) if is_node(one)]
+    count = len(samples[0])
+
+    def run(*nodes: Any) -> Any:
+        changed = dict(zip(places, nodes, strict=True))
+        values = [changed.get(k, one) for k, one in enumerate(given)]
+        made = [function(*values[k : k + count]) for k in range(0, len(values), count)]
+        return made if len(made) > 1 else made[0]
+
+    made: Any = run
+    made.nodes, made.seed, made.function = [given[k] for k in places], 0.0, function
+    made.__name__ = getattr(function, "__name__", "operation")
+    named = list(inspect.signature(function).parameters.values())
+    if count <= len(named) and all(one.kind in (0, 1) for one in named[:count]):
+        names = [f"{named[k % count].name}{k // count or ''}" for k in places]
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        made.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])
+    return made
+
+
+def is_operation(function: Any) -> bool:
+    """Whether it is one that was taken out of an engine."""
+    return hasattr(function, "nodes") and hasattr(function, "seed")
+
+
+def own_code(function: Any) -> set[CodeType]:
+    """What is written inside of an operation."""
+    code = getattr(function.function, "__code__", None)
+    return {one for one in getattr(code, "co_consts", ()) if isinstance(one, CodeType)}
+
+
+def assignment(operation: Any) -> str:
+    """The line that overwrites a gradient, quoted with its number; empty if none is found."""
+    for function in (operation.function, type(operation.nodes[0]).backward):
+        lines, first = inspect.getsourcelines(inspect.unwrap(function))
+        for number, line in enumerate(lines, first):
+            if re.match(r"\s*\w+\.\w*(grad|derivative)\w*(\[.*\])? = ", line):
+                return f"in line {number}, `{line.strip()}`"
+    return ""
+
+
+def operations(run: Callable[[], Any]) -> list[Any]:
+    """The innermost functions that make a node of other nodes while ``run`` runs, each once."""
+    found: dict[Any, tuple[Any, list[list[Any]]]] = {}
+    given: dict[FrameType, list[Any]] = {}
+    outer: set[FrameType] = set()  # frames that call another such function
+
+    def look(frame: FrameType, event: str, result: Any) -> None:
+        code = frame.f_code
+        if str(frame.f_globals.get("__name__")).split(".")[0] in LIBRARIES:
+            return
+        if event == "call":
+            given[frame] = [frame.f_locals[n] for n in code.co_varnames[: code.co_argcount]]
+            if code.co_flags & inspect.CO_VARARGS:
+                given[frame] += frame.f_locals[code.co_varnames[code.co_argcount]]
+        args = given.pop(frame, []) if event == "return" else []
+        is_made = is_node(result) and any(is_node(one) and one is not result for one in args)
+        if not is_made or code.co_name.startswith("<"):
+            return
+        above: FrameType | None = frame
+        while (above := above.f_back) is not None:
+            outer.add(above)
+        methods = [vars(kind).get(code.co_name) for kind in type(args[0]).__mro__]
+        functions = [*methods, frame.f_globals.get(code.co_name)]
+        function = next((f for f in functions if getattr(f, "__code__", None) is code), None)
+        if function is None or frame in outer:
+            return
+        key = code, type(args[0])
+        if function in methods and not is_node(args[0]):  # an object such as Exp()
+            function = function.__get__(args.pop(0))
+        samples = found.setdefault(key, (function, []))[1]
+        is_number = all(numpy.size(plain(one)) == 1 for one in args if is_node(one))
+        if len(samples) < (_SAMPLES if is_number and "mul" not in code.co_name else 1):
+            samples.append(args)
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return [operation(*one) for one in found.values()]
 
 
 @contextmanager

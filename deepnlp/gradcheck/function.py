@@ -53,7 +53,8 @@ class Function:
 
     def __init__(self, code: Code, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         self.name, self.layer = code.name, code.layer
-        self.functions = [f for f in (code.forward, code.backward) if f is not None]
+        functions = [f for f in (code.forward, code.backward) if f is not None]
+        self.functions = [getattr(f, "function", f) for f in functions]  # of an operation
         self.caller = Caller(code, inputs, named)
         self.is_ours = isinstance(self.layer, Layer)
         self.inputs = _as_doubles([*inputs, *named.values()])

@@ -205,9 +205,10 @@ def _is_dict(entries: Any) -> bool:
 def _of_names(entries: Any, names: Any) -> Source | None:
     if not _is_dict(entries):
         return None
-    known = [n for n in names if n in entries and _is_gradient(entries[n])]
+    listed = list(entries)
+    known = [n for n in names if n in listed and _is_gradient(entries[n])]
     # Of several, the one that was there first: the constructor made it, and an optimizer knows it.
-    return (entries, min(known, key=list(entries).index)) if known else None
+    return (entries, min(known, key=listed.index)) if known else None
 
 
 def _at(entries: Any, position: int) -> Source | None:

@@ -26,6 +26,12 @@ from deepnlp.gradcheck.causes import UNKNOWN, Cause
 from deepnlp.gradcheck.engines import is_box, plain
 from deepnlp.gradcheck.names import LOSSES, gradient_names
 from deepnlp.gradcheck.report import Row
+from deepnlp.gradcheck.translating import (
+    NotTranslatedError,
+    in_function,
+    names_of,
+    written_in,
+)  # fmt: skip
 from deepnlp.gradcheck.walking import mapped
 
 Names = dict[str, Any]
@@ -64,14 +70,19 @@ class Lines:
         if "torch" in source:
             import_module("torch")
         self._states = [get() for get, _ in _random_states()]
-        body = ast.parse(source, file).body
+        self._body = body = ast.parse(source, file).body
+        self._file = file
         self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
-        self._assigned = [_assigned(node) for node in body]
-        self._read = {
-            name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id not in some}
-            for node, some in zip(body, self._assigned, strict=True) for name in some
-        }  # fmt: skip
-        end = self._run({}, len(body))
+        self._assigned = [sorted(names_of(node)[1] | written_in(node)) for node in body]
+        self._read = dict[str, set[str]]()
+        self._writing = dict[str, list[ast.stmt]]()  # the statements that write a name
+        for node in [n for one in body for n in ast.walk(one) if isinstance(n, ast.stmt)]:
+            if not hasattr(node, "body"):
+                read, stored = names_of(node)
+                for name in stored | written_in(node):
+                    self._read.setdefault(name, set()).update(read - {name})
+                    self._writing.setdefault(name, []).append(node)
+        self._end = end = self._run({}, len(body))
         pairs = {**_pairs(end), **table}
         last = {name: k for k, some in enumerate(self._assigned) for name in some}
         order = sorted(pairs, key=lambda name: last.get(_root(pairs[name]), -1))
@@ -92,11 +103,12 @@ class Lines:
         self.gradients = {n: plain(eval(pairs[n], end)) for n in checked}
         self._first = self._scalar(end)
         self._places = last
-        spots = {n: last.get(_root(pairs[n]), 0) for n in checked}
+        spots = {n: self._writing[_root(pairs[n])][-1] for n in checked}
+        quoted = {n: ast.get_source_segment(source, node) or "" for n, node in spots.items()}
         self.places = {
-            n: f"{Path(file).name}:{body[k].lineno}: {ast.unparse(body[k])}"
-            for n, k in spots.items() if body
-        }  # fmt: skip
+            n: f"{Path(file).name}:{node.lineno}: {' '.join(quoted[n].split())}"
+            for n, node in spots.items()
+        }
 
     def forward(self, *values: Any) -> tuple[Any, dict[str, Any]]:
         """The loss where some values are others, and the gradients that the lines computed."""
@@ -105,19 +117,43 @@ class Lines:
         loss = self._scalar(self._run(other, self._until)) if other else self._first
         return loss, self.gradients
 
+    def as_function(self, name: str) -> Any:
+        """The lines as a function of one array that gives the loss and its gradient."""
+        if not (self.loss and name.isidentifier()):
+            raise NotTranslatedError(name)
+        returned = f"{self.loss}, {self.sources[name]}"
+        function = in_function(self._file, self._body, self._end, name, returned)
+        others = {_root(source) for n, source in self.sources.items() if n != name}
+        end = self._writing[self.loss][-1].lineno
+        function.lines = {
+            node.lineno for own, nodes in self._writing.items() for node in nodes
+            if node.lineno > end and own not in others
+        }  # fmt: skip
+        return function
+
     def forgive(self, rows: list[Row]) -> list[str]:
         """Values on the way that are not what they are called, while all they lead to is right.
 
         So ``dscores`` may hold a factor of the next line already.
         """
         named = []
+        for row in rows:  # of another shape, such as (H,) for (1, H)
+            one, other = row.analytic, row.numeric
+            is_inner = one.shape != other.shape and self._reads(row.name) & {*self.values}
+            if is_inner and one.size == other.size:
+                row.ok = bool(numpy.allclose(one.ravel(), other.ravel(), rtol=1e-5))
         for row in reversed([row for row in rows if not row.ok]):
             own = self.sources[row.name]
-            behind = [r for r in rows if r is not row and own in self._reads(self.sources[r.name])]
+            behind = self._is_read(row, rows)
             if behind and all(other.ok for other in behind):
                 row.ok = True
                 named.append(f"{own} is not the gradient of {row.name}")
         return named
+
+    def _is_read(self, row: Row, rows: list[Row]) -> list[Row]:
+        """The rows whose gradient is computed from that of a row."""
+        own = self.sources[row.name]
+        return [r for r in rows if r is not row and own in self._reads(self.sources[r.name])]
 
     def _reads(self, name: str) -> set[str]:
         """All names that a value is computed from."""
@@ -217,12 +253,6 @@ def _pairs(names: Names) -> dict[str, str]:
             if other in names:
                 found.setdefault(name, other)
     return found
-
-
-def _assigned(node: ast.stmt) -> list[str]:
-    """Names that a statement assigns."""
-    named = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-    return list(dict.fromkeys(n.id for n in named if isinstance(n.ctx, ast.Store)))
 
 
 def _like(old: Any, new: Any) -> Any:

@@ -27,6 +27,7 @@ from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, belongs, gradient_names
 from deepnlp.gradcheck.returned import Part, hand_over, parts
 from deepnlp.gradcheck.states import draw_states
+from deepnlp.gradcheck.translating import in_numpy
 from deepnlp.gradcheck.variables import Attribute, Input, Weight
 from deepnlp.gradcheck.walking import HostArray, holders, is_real, items, leaves, mapped
 
@@ -440,6 +441,29 @@ class Subject(Function):
                 f"check_gradients: {self.caller.title('backward')} gave a {type(grad).__name__} "
                 f"for the gradient of {name}; d{name} should be an array of shape {like.shape}"
             ) from error
+
+
+def in_numpy_form(subject: Subject, name: str = "") -> Subject | None:
+    """The same code as functions of arrays, which can be followed; None if it is so already.
+
+    It gives the same gradients, or it is None as well. Of lines it is the function of one array.
+    """
+    code = subject.caller.code
+    try:
+        if code.lines is not None:
+            made = Subject(code.lines.as_function(name), (code.lines.values[name].copy(),))
+        elif code.in_torch is not None:
+            made = Subject(tuple(in_numpy(code.in_torch)), tuple(subject.inputs))
+        else:
+            return None
+        made._held = []  # other arrays of a script are no weights
+        made.draw_weights(numpy.random.default_rng(0))
+        made.name, made.weights = subject.name, subject.weights
+        found, wanted = made.analytic_gradients(), subject.analytic_gradients()
+    except Exception:  # what NumPy has no word for is judged as it stands
+        return None
+    same = all(numpy.allclose(v, wanted[n], rtol=1e-6, atol=1e-9) for n, v in found.items())
+    return made if same and found else None
 
 
 def _another(value: Any) -> Any:

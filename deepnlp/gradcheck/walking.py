@@ -23,7 +23,7 @@ _CLOSED = (numpy.ndarray, numpy.generic, Generator, numpy.random.RandomState, ra
 _LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType)
 _LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
 _OPEN = ("builtins", "collections", "types")  # of whose objects one looks inside
-_LIBRARIES = sys.stdlib_module_names | {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
+LIBRARIES = sys.stdlib_module_names | {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
 
 
 class Fields(MutableMapping[str, Any]):
@@ -137,7 +137,7 @@ def entries_of(owner: Any) -> Any:
     return getattr(owner, "__dict__", None)
 
 
-def holders(*owners: Any, shared: bool = False) -> list[Holder]:
+def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Holder]:
     """All of some objects, the outer ones first.
 
     Parameters
@@ -145,6 +145,8 @@ def holders(*owners: Any, shared: bool = False) -> list[Holder]:
     *owners : object
     shared : bool
         Whether their classes, functions, closures and globals belong to it.
+    cells : bool
+        Whether what their functions enclose does, as in the nodes of an engine.
     """
     found: dict[int, Holder] = {}
     waiting = deque(Holder("", owner) for owner in owners)
@@ -155,6 +157,9 @@ def holders(*owners: Any, shared: bool = False) -> list[Holder]:
             continue
         if inspect.isroutine(value) or isinstance(value, type):
             if not shared:
+                closed = (getattr(value, "__closure__", None) or ()) if cells else ()
+                waiting += [Holder("", cell.cell_contents) for cell in closed if _is_set(cell)]
+                found[id(value)] = holder
                 continue
             waiting.append(holder._replace(owner=getattr(value, "__self__", None)))
             value = inspect.unwrap(getattr(value, "__func__", value))
@@ -171,7 +176,7 @@ def holders(*owners: Any, shared: bool = False) -> list[Holder]:
         if shared and not isinstance(value, type):
             kinds = [kind for kind in type(value).__mro__ if _is_written(kind)]
             waiting += [Holder(holder.path, kind, holder) for kind in kinds]
-    return list(found.values())
+    return [one for one in found.values() if shared or not inspect.isroutine(one.owner)]
 
 
 def containers(owner: Any) -> list[Any]:
@@ -245,7 +250,7 @@ def _is_written(value: Any) -> bool:
     """Whether a function or a class is somebody's own, and of no library."""
     module = getattr(value, "__module__", None) or ""
     is_kind = isinstance(value, type | types.FunctionType)
-    return is_kind and module.split(".")[0] not in _LIBRARIES
+    return is_kind and module.split(".")[0] not in LIBRARIES
 
 
 def _names(slots: Any) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 _BUILTINS = """
-    abs all any bool complex dict divmod enumerate filter float frozenset getattr hasattr int
+    abs all any bool complex dict divmod enumerate filter float frozenset getattr hasattr id int
     isinstance issubclass len list map max min next range repr reversed round set setattr slice
     sorted str sum tuple type zip
 """

@@ -11,6 +11,7 @@ from deepnlp.diagnosis.rewriting.evaluator import Evaluated, Evaluator, Frame
 from deepnlp.diagnosis.rewriting.functions import ran_in, ran_of
 from deepnlp.diagnosis.rewriting.sources import is_foreign
 from deepnlp.diagnosis.rewriting.trials import Trials, gives_both
+from deepnlp.gradcheck.engines import is_operation, own_code
 
 
 class Backward:
@@ -37,6 +38,7 @@ class Backward:
         both = gives_both(subject)
         self._by_code = {c: r for c, r in forward.items() if r is not None} if both else {}
         self._unchanged = set() if both else set(forward)
+        self._operation = subject.caller.code.forward
         self.evaluator = Evaluator(self._prepare)
         self.evaluator.on_return = self._note_frame
         self.trials = Trials(subject, self.evaluator)
@@ -53,6 +55,8 @@ class Backward:
         code = function.__code__
         if code in self._unchanged or is_foreign(code):
             return tree
+        if is_operation(self._operation) and code not in own_code(self._operation):
+            return tree  # of the engine around it
         if code not in self._by_code and (ran := ran_of(code)) is not None:
             self._by_code[code] = ran
         return self._by_code[code].tree if code in self._by_code else tree
@@ -60,7 +64,10 @@ class Backward:
     def _note_frame(self, function: Evaluated, frame: Frame) -> None:
         ran = self._by_code.get(function.function.__code__)
         if ran is not None and ran.frame is None and function.tree is ran.tree:
-            ran.see(dict(frame.names), frame)
+            names, outer = dict(frame.names), frame.outer
+            while outer is not None:
+                names, outer = {**outer.names, **names}, outer.outer
+            ran.see(names, frame)
 
 
 def backward_of(problem: Problem) -> Backward:

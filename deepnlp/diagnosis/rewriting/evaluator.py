@@ -454,9 +454,8 @@ class Evaluator:
         return lambda frame: apply(left(frame), right(frame))
 
     def _of_UnaryOp(self, node: ast.UnaryOp) -> Code:
-        operand, plain = self._code(node.operand), self.guard.plain
-        apply = _UNARY[type(node.op)]
-        return lambda frame: apply(plain(operand(frame)))
+        operand, apply = self._code(node.operand), self.guard.unary(_UNARY[type(node.op)])
+        return lambda frame: apply(operand(frame))
 
     def _of_Compare(self, node: ast.Compare) -> Code:
         first, others = self._code(node.left), list(map(self._code, node.comparators))

@@ -16,6 +16,7 @@ import numpy
 
 from deepnlp.diagnosis.rewriting.evaluator import Frame
 from deepnlp.diagnosis.rewriting.sources import is_foreign, tree_of
+from deepnlp.gradcheck.engines import is_node
 
 UNKNOWN: Any = object()
 """The value of an expression that has none."""
@@ -141,9 +142,11 @@ def _named_in(variables: dict[str, Any], first: str) -> dict[str, Any]:
 
     for name, value in variables.items():
         add(name, value, 1)
-    owner = variables.get(first)  # usually self, or a context
-    for name, value in vars(owner).items() if hasattr(owner, "__dict__") else ():
-        add(f"{first}.{name}", value, 1)
+    nodes = [name for name, value in variables.items() if is_node(value)]
+    for owner in dict.fromkeys([first, *nodes]):  # usually self, or a context
+        held = getattr(variables.get(owner), "__dict__", {})
+        for name, value in held.items():
+            add(f"{owner}.{name}", value, 1)
     return found
 
 

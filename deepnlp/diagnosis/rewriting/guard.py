@@ -13,6 +13,7 @@ import inspect
 import math
 import operator
 import sys
+from collections import deque
 from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType, UnionType
 from typing import Any
@@ -56,11 +57,14 @@ class Guard:
         An error is raised when there are more.
     copies : dict of int to (object, copy, Snapshot)
         What was read from outside of the objects under test, by ``id``.
+    kept : set of int
+        The ``id`` of each of these objects.
     """
 
     def __init__(self, evaluator: Any) -> None:
         self.steps, self.most = 0, 1 << 60
         self.copies: dict[int, tuple[Any, Any, Snapshot]] = {}
+        self.kept: set[int] = set()
         self._evaluated = evaluator.function
         self._attributes: dict[tuple[type, str], Any] = {}
         self._known: set[type] = set()
@@ -112,7 +116,7 @@ class Guard:
 
     def copied(self, value: Any) -> Any:
         """A copy of data that is not of the objects under test, made once."""
-        if not is_mutable(value):
+        if id(value) in self.kept or not is_mutable(value):
             return value
         if id(value) not in self.copies:
             made = copy.deepcopy(value)
@@ -163,6 +167,15 @@ class Guard:
             elif grows and one is int and other is int:
                 self.grow(abs(b) * max(abs(a), 2).bit_length())
             return function(a, b)
+
+        return apply
+
+    def unary(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """A sign or ``not``, also of the learner's own type of numbers."""
+
+        def apply(a: Any) -> Any:
+            found = self._static(type(a), f"__{function.__name__.strip('_')}__")
+            return self._evaluated(found)(a) if _is_learners(found) else function(self.plain(a))
 
         return apply
 
@@ -259,7 +272,8 @@ class Guard:
             if kind in _HASHED and function in _SPECIAL:
                 return _SPECIAL[function](self, *args, **options)
             name = getattr(function, "__name__", "")
-        args = [self._argument(one) for one in args]
+        if not (is_method and type(function.__self__) in _CONTAINERS):  # which call nothing
+            args = [self._argument(one) for one in args]
         options = {key: self._argument(one) for key, one in options.items()}
         if name in allowed.GROWS:
             is_method = is_method and not isinstance(function.__self__, ModuleType)
@@ -356,11 +370,12 @@ _HASHED = (type(len), type, FunctionType)
 _METHOD, _DISPATCHED = type(len), type(numpy.sum)
 _SMALL = 512  # arrays of fewer numbers can be multiplied in any way
 _SEQUENCES = (list, tuple, str, bytes)
+_CONTAINERS = (list, set, dict, deque)
 _NAMES = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift",
           "and", "or", "xor")  # fmt: skip
 _DUNDERS = ("__class__", "__name__", "__len__", "__call__", "__init__", "__qualname__", "__dict__")
 _EVALUATED = (
-    "__init__", "__call__", "__getitem__", "__repr__", "__str__",
+    "__init__", "__call__", "__getitem__", "__repr__", "__str__", "__neg__", "__pos__",
     *(f"__{prefix}{name}__" for name in _NAMES for prefix in ("", "r", "i")),
 )  # fmt: skip
 """Special methods that are evaluated as others are, or that nothing here calls."""

@@ -137,6 +137,11 @@ class Search:
         self._parts: dict[int, tuple[int, float, HostArray, Repair]] = {}  # by statement
         self._proof = Proof(problem, self.evaluator)
         self._cleared = located_in(problem).cleared()
+        lines = getattr(problem.subject.caller.code.forward, "lines", None)
+        if lines is not None:  # of a script, of which all others are known to be right
+            found = [s.node for ran in self.ran for s in statements(ran.tree)]
+            self._cleared = {id(node) for node in found if node.lineno not in lines}
+        self._is_known = lines is not None
         self._is_first = True
         self._until = self.evaluator.guard.steps + steps
 
@@ -152,7 +157,7 @@ class Search:
         with contextlib.suppress(StepsAreSpentError):
             for is_first in (True, False):  # the statements in which the mistake can be
                 self._is_first = is_first
-                for level in LEVELS if is_first else LEVELS[:1]:
+                for level in LEVELS if is_first else LEVELS[: not self._is_known]:
                     for make in level:
                         self._try_level(make)
                     if not self._whole():

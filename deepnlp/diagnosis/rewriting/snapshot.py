@@ -18,10 +18,16 @@ class Snapshot:
     ----------
     owners : list
         The objects; what they hold is put back, too.
+
+    Attributes
+    ----------
+    ids : set of int
+        The ``id`` of each object.
     """
 
     def __init__(self, owners: list[Any]) -> None:
-        found = holders(owners)
+        found = holders(owners, cells=True)
+        self.ids = {id(holder.owner) for holder in found}
         self._entries = [(h.entries, _copied(h.entries)) for h in found]
         self._entries = [one for one in self._entries if one[1] is not None]
         inside = [
@@ -33,6 +39,7 @@ class Snapshot:
             for one in entries
             if isinstance(one, numpy.ndarray) and one.flags.writeable
         }
+        self.ids |= set(arrays)
         self._arrays = [(one, one.copy()) for one in arrays.values()]
 
     def put_back(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -45,10 +43,8 @@ class Trials:
         self.gives_both = gives_both(subject)
         held = [subject.layer, self._caller._results, self._caller._context, self._inputs]
         self._kept = Snapshot(held)
-        backward = self._caller.code.backward
-        if backward is not None:  # otherwise what calls it is evaluated, too
-            self._caller.code = copy.copy(self._caller.code)
-            self._caller.code.backward = self._evaluated(backward)
+        evaluator.guard.kept = self._kept.ids
+        self._caller.call = self._evaluate  # in place of Python
         self._most = 1 << 60
         self.error = ""
         before = evaluator.guard.steps
@@ -60,14 +56,9 @@ class Trials:
             self.error = f"{type(error).__name__}: {error}"
         self._most = 4 * (evaluator.guard.steps - before) + MORE
 
-    def _evaluated(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of the learner that the evaluator calls in place of Python."""
-
-        @functools.wraps(function)
-        def call(*args: Any, **options: Any) -> Any:
-            return self.evaluator.guard.call(function, list(args), options)
-
-        return call
+    def _evaluate(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """What a function of the learner gives."""
+        return self.evaluator.guard.call(function, list(args), options)
 
     def run(self) -> None:
         """One backward; its gradients are with the variables of the subject."""
@@ -84,9 +75,7 @@ class Trials:
             outputs = (results[k] for k in self._caller._outputs)
             if not all(map(numpy.array_equal, outputs, self._outputs)):
                 raise ValueError("the loss is another")
-        dys, backward = subject._output_gradients(), self._caller.backward
-        is_known = self._caller.code.backward is not None or self.gives_both
-        subject._hand_over(backward(dys) if is_known else guard.call(backward, [dys], {}))
+        subject._hand_over(self._caller.backward(subject._output_gradients()))
 
     def gradient(self, name: str) -> HostArray:
         """What the last backward gave for a variable."""

@@ -20,6 +20,7 @@ from deepnlp.diagnosis.rewriting.differences import (
     function_name,
 )
 from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck.names import DATA, GRAD
 
 _SLOPE = re.compile(r"^1(\.0)? - [\w.]+ \*\* 2$|[<>]=? 0(\.0)?$|heaviside|cosh")
 _COMPLEMENT = re.compile(r"^1(\.0)? - ([\w.]+)$")
@@ -296,11 +297,18 @@ def _is_linear(found: Difference, scope: Mapping[str, Any]) -> bool:
     return True
 
 
+def of_node(node: ast.AST) -> bool:
+    """Whether an expression is what a node of an engine holds: no constant, though one number."""
+    return isinstance(node, ast.Attribute) and node.attr in (*DATA, *GRAD)
+
+
 def is_number(node: ast.AST, scope: Mapping[str, Any]) -> bool:
     """Whether an expression is a single number, as far as its names tell."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float)
     text = ast.unparse(node)
+    if of_node(node):
+        return False
     if text in scope:
         return numpy.ndim(scope[text]) == 0 or numpy.size(scope[text]) == 1
     if isinstance(node, ast.Attribute):
