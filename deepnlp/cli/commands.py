@@ -27,6 +27,7 @@ COMMANDS = {
     "translate": "what a sequence-to-sequence model writes, given a text",
     "score": "surprisal of every word of a text, in bits",
     "gradcheck": "compare every layer's backward pass with numerical gradients",
+    "grade": "marks for the submissions of a class, with messages and a page of its mistakes",
     "gradflow": "how much of a gradient is left, step by step back in time, in a trained model",
     "demo": "run a demonstration: exploding and vanishing gradients, memory, clipping, tying",
     "vectors": "word vectors of a file or a trained model: neighbours, analogies, similarity",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepnlp.gradcheck.causes import CAUSES, UNKNOWN, Cause
+from deepnlp.gradcheck.outcome import Outcome
 from deepnlp.gradcheck.walking import HostArray
 
 SCHEMA = "deepnlp.gradcheck"
@@ -69,7 +70,7 @@ class Check:
 
 
 @dataclass
-class Report:
+class Report(Outcome):
     """The result of :func:`check_gradients`; it prints as a table.
 
     Attributes
@@ -105,19 +106,16 @@ class Report:
     sources: dict[str, str] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
 
-    def or_raise(self) -> Report:
-        """The report itself if all is right.
+    def failure(self) -> str:
+        """What is wrong, on one line: the gradients, and the likely cause of each."""
+        wrong = ", ".join(row.name for row in self.rows if not row.ok)
+        told = "; ".join(map(str, self.causes)) or "no likely cause"
+        return f"{self.subject}: wrong: {wrong}. {told}"
 
-        Raises
-        ------
-        AssertionError
-            With the wrong gradients and their likely causes.
-        """
-        if not self.ok:
-            wrong = ", ".join(row.name for row in self.rows if not row.ok)
-            told = "; ".join(map(str, self.causes)) or "no likely cause"
-            raise AssertionError(f"{self.subject}: wrong: {wrong}. {told}")
-        return self
+    @property
+    def diagnosis(self) -> str | None:
+        """The name of the first likely cause of a wrong gradient."""
+        return self.causes[0].name if self.causes else None
 
     @property
     def ok(self) -> bool:

@@ -17,7 +17,13 @@ from typing import Any
 import numpy as np
 
 import deepnlp
-from deepnlp.lessons.exercises.tables import check_table, lesson_of, tables_of
+from deepnlp.lessons.exercises.tables import (
+    Backward,
+    check_backward_of,
+    check_table,
+    lesson_of,
+    tables_of,
+)
 from deepnlp.lessons.exercises.verdict import EMPTY, WRONG_TYPE, RefusedError, Verdict, is_empty
 
 
@@ -79,9 +85,9 @@ def check(name: str, answer: Any) -> Verdict:
     ValueError
         If there is no exercise of that name.
     """
-    exercise = _find(name)
+    exercise = find_exercise(name)
     try:
-        verdict = _within(SECONDS, lambda: _judge(name, answer))
+        verdict = _within(SECONDS, lambda: judge(name, answer))
     except _TooLongError:
         text = f"It did not end within {SECONDS:g} seconds. Does each of its loops come to an end?"
         verdict = Verdict.wrong("endless", text)
@@ -149,7 +155,8 @@ def short_form() -> bool:
     return os.environ.get("DEEPNLP_LESSON", slow) == "short"
 
 
-def _find(name: str) -> Exercise:
+def find_exercise(name: str) -> Exercise:
+    """The exercise of that name; a ValueError says which there are."""
     if not isinstance(name, str):
         raise ValueError(f'the name of an exercise is a text: check("{name}", ...)')
     lesson, key = lesson_of(name), name.rpartition(":")[2]
@@ -161,11 +168,15 @@ def _find(name: str) -> Exercise:
     return known[key]
 
 
-def _judge(name: str, answer: Any) -> Verdict:
+def judge(name: str, answer: Any, backward: Backward = check_backward_of) -> Verdict:
+    """The verdict on an answer, without a limit of time; nothing is printed.
+
+    ``backward`` checks the gradients of a layer, as for :func:`check_table`.
+    """
     if is_empty(answer):
         return Verdict.empty("there is no answer")
     try:
-        return check_table(name, answer)
+        return check_table(name, answer, backward)
     except RefusedError as refused:
         return refused.verdict
     except NotImplementedError:

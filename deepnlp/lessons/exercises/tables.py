@@ -40,6 +40,8 @@ the table itself, further ones in a list of tables, ``then``. The keys of a step
 ``borrows``
     By the name of another exercise, a form for the values or lines of its mistakes:
     ``{"9.1" = "{} @ memory"}``.
+``changes``
+    Whether the answer is to change the models that it is given.
 ``ignores``
     ``"layer, dy"``: where a gradient is wrong, whether ``layer.backward`` uses ``dy`` at all. The
     layer is a copy from before its backward.
@@ -54,7 +56,7 @@ on each.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cache
 from importlib import import_module, util
@@ -73,6 +75,7 @@ from deepnlp.lessons.exercises.verdict import EMPTY, WRONG_TYPE, Verdict, is_emp
 PACKAGE = __name__.rpartition(".")[0]
 Table = dict[str, Any]
 Names = dict[str, Any]
+Backward = Callable[[Any, Any, Table, Names, Names], Verdict]
 
 
 def lesson_of(name: str) -> int | str:
@@ -103,9 +106,19 @@ def names_of(lesson: int | str) -> Names:
     return vars(common) | (vars(import_module(module)) if util.find_spec(module) else {})
 
 
+def check_backward_of(layer: Any, inputs: Any, step: Table, say: Names, names: Names) -> Verdict:
+    """Check the gradients of a layer by the checker, which reads its code."""
+    hints = {key: say[key] for key, mistake in step.get("wrong", {}).items() if len(mistake) == 1}
+    return check_backward(layer, *inputs, hints=hints, weights=step.get("weights", ()))
+
+
 @np.errstate(all="ignore")  # the verdict says what is wrong
-def check_table(name: str, answer: Any) -> Verdict:
-    """Check an answer as the table of the exercise says."""
+def check_table(name: str, answer: Any, backward: Backward = check_backward_of) -> Verdict:
+    """Check an answer as the table of the exercise says.
+
+    ``backward`` checks the gradients of a layer: it takes the layer, its inputs, the table of the
+    step, the sentences by diagnosis, and the names of which ``right_of`` gives what is right.
+    """
     table = _table(name)
     if "choices" in table:
         return compare_choice(answer, table["right"], table["choices"])
@@ -118,7 +131,7 @@ def check_table(name: str, answer: Any) -> Verdict:
         names = names_of(lesson_of(name)) | own
         _execute(case, names)
         for step in steps:
-            verdict = names["verdict"] = _check_step(step, names, say)
+            verdict = names["verdict"] = _check_step(step, names, say, backward)
             if not verdict.ok:
                 return verdict
     if changed:
@@ -141,10 +154,10 @@ def _mistakes(step: Table) -> dict[str, Table]:
     return mistakes
 
 
-def _check_step(step: Table, names: Names, say: dict[str, str]) -> Verdict:
+def _check_step(step: Table, names: Names, say: dict[str, str], backward: Backward) -> Verdict:
     """The verdict of a step; that of the steps before where it only asks for mistakes."""
     _execute(step.get("given", ""), names)
-    verdict = names["verdict"] = _compare(step, names, say)
+    verdict = names["verdict"] = _compare(step, names, say, backward)
     if verdict.ok and "right" in step:
         return verdict
     mistakes = _mistakes(step)
@@ -157,7 +170,7 @@ def _check_step(step: Table, names: Names, say: dict[str, str]) -> Verdict:
     return verdict
 
 
-def _compare(step: Table, names: Names, say: dict[str, str]) -> Verdict:
+def _compare(step: Table, names: Names, say: dict[str, str], backward: Backward) -> Verdict:
     """The verdict of a step before the mistakes are asked for."""
     empty, name = step.get("empty"), step.get("name", "")
     if "layer" in step:
@@ -171,14 +184,18 @@ def _compare(step: Table, names: Names, say: dict[str, str]) -> Verdict:
         return Verdict.empty(empty)
     if "right" not in step:
         return names["verdict"]
-    _execute(step.get("lines", ""), names)
-    right = names["right"] = _evaluate(step["right"], names)
+    right = names["right"] = right_of(step, names)
     name = name.format_map(names)
     verdict = compare_values(names["got"], right, name, step.get("tolerance", 1e-6))
     if "layer" not in step or not verdict.ok:
         return verdict
-    hints = {key: say[key] for key, mistake in step.get("wrong", {}).items() if len(mistake) == 1}
-    return check_backward(layer, *inputs, hints=hints, weights=step.get("weights", ()))
+    return backward(layer, inputs, step, say, names)
+
+
+def right_of(step: Table, names: Names) -> Any:
+    """What is right; the lines that lead to it put their values into ``names``."""
+    _execute(step.get("lines", ""), names)
+    return _evaluate(step["right"], names)
 
 
 def _made(mistakes: dict[str, Table], step: Table, names: Names) -> Iterator[list[str]]:

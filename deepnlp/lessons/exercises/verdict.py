@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from deepnlp.gradcheck.outcome import Outcome
+
 EMPTY = "empty"
 WRONG_TYPE = "wrong type"
 """Diagnoses that are asked for; others are texts, and the names of deepnlp.gradcheck.CAUSES."""
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Outcome):
     """The result of the check of an answer.
 
     Attributes
@@ -52,6 +54,10 @@ class Verdict:
             What shows it, such as ``"forward returned None"``.
         """
         return cls(False, EMPTY, f"Not yet: {seen}.")
+
+    def failure(self) -> str:
+        """What is wrong: the text."""
+        return self.text
 
     def _ipython_display_(self) -> None:
         """Show nothing as the value of a notebook cell: ``check`` has already printed it."""

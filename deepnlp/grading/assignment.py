@@ -1,0 +1,141 @@
+"""An assignment: a TOML file that says which answers count, how much, and within which limits.
+
+::
+
+    title = "Homework 3"
+    seconds = 20          # of processor time for an answer
+    memory = 1024         # megabytes
+    imports = ["pandas"]  # modules that submissions may use, besides NumPy, SciPy and the usual
+
+    [partial]             # the share of the points by the name of the mistake
+    "sign" = 0.5
+
+    [[exercise]]
+    name = "6.4"          # of a lesson, or "course:2.1" of a course's own
+    points = 4
+
+    [[exercise]]
+    target = "affine"     # a class, a function, or affine_forward and affine_backward
+    reference = "solution.py"
+    input = ["N=4,D=3"]   # as for deepnlp gradcheck
+    points = 2
+    partial = {"transposed" = 0.25}
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from deepnlp.files.reading import read_toml
+from deepnlp.lessons.exercises.registry import find_exercise
+
+
+@dataclass(frozen=True)
+class Task:
+    """An exercise of an assignment.
+
+    Attributes
+    ----------
+    points : float
+    name : str
+        Of an exercise of a lesson, or of a course's own.
+    answer : str
+        What is handed in for it; by default what the submission gives to ``check``.
+    target, reference : str
+        Or a class or functions by name, and the file with the right ones.
+    input, weight : list of str
+        The shapes of their inputs and weights, as for ``deepnlp gradcheck``.
+    title : str
+    tolerance : float
+        How far from the right numbers an answer may be, relative to the largest.
+    partial : dict of str to float
+        The share of the points by the name of the mistake.
+    """
+
+    points: float
+    name: str = ""
+    answer: str = ""
+    target: str = ""
+    reference: str = ""
+    input: list[str] = field(default_factory=list)
+    weight: list[str] = field(default_factory=list)
+    title: str = ""
+    tolerance: float = 1e-6
+    partial: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What is graded: tasks, and the limits of a submission.
+
+    Attributes
+    ----------
+    tasks : list of Task
+    title : str
+    seconds : float
+        Processor time for an answer.
+    memory : int
+        Megabytes for a submission.
+    imports : list of str
+        Modules that a submission may use besides the usual ones.
+    """
+
+    tasks: list[Task]
+    title: str
+    seconds: float = 20.0
+    memory: int = 1024
+    imports: list[str] = field(default_factory=list)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Assignment:
+        """Read an assignment; every mistake in it is a ValueError that names the file."""
+        path = Path(path)
+        table = read_toml(path)
+        tasks, partial = table.pop("exercise", []), table.pop("partial", {})
+        try:
+            if not isinstance(tasks, list) or not tasks:
+                raise ValueError("expected one or more tables [[exercise]]")
+            limits = _checked(cls, {"title": path.stem, **table}, {"tasks"})
+            made = [_task(entry, path.resolve().parent, partial) for entry in tasks]
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+        return cls(tasks=made, **limits)
+
+
+def _task(table: Any, folder: Path, partial: Any) -> Task:
+    """A task, its reference beside the file and its title filled in."""
+    if not isinstance(table, dict):
+        raise ValueError("an exercise should be a table [[exercise]]")
+    table = {**table, "partial": {**partial, **table.get("partial", {})}}
+    values = _checked(Task, table)
+    task = Task(**values)
+    shares = [v for v in task.partial.values() if type(v) not in (int, float) or not 0 <= v <= 1]
+    if task.points <= 0 or shares:
+        raise ValueError("points should be above 0, and a share of them from 0 to 1")
+    if bool(task.name) == bool(task.target):
+        raise ValueError("an exercise has either a name, such as '6.4', or a target")
+    if task.name:
+        sys.path[:0] = [str(folder)] if ":" in task.name and str(folder) not in sys.path else []
+        return Task(**{"title": find_exercise(task.name).heading, **values})
+    if not (folder / task.reference).is_file():
+        raise ValueError(f"{task.target} needs a reference, the file with the right one")
+    return Task(**{"title": task.target, **values, "reference": str(folder / task.reference)})
+
+
+def _checked(kind: Any, table: dict[str, Any], without: Any = ()) -> dict[str, Any]:
+    """The values of a table, each in the type of its field."""
+    fields = {k: f for k, f in kind.__dataclass_fields__.items() if k not in without}
+    for key, value in table.items():
+        if key not in fields:
+            raise ValueError(f"{key} is unknown: expected one of {', '.join(fields)}")
+        wanted = fields[key].type.partition("[")[0]
+        allowed = {"float": (int, float), "list": list, "dict": dict, "str": str, "int": int}
+        if not isinstance(value, allowed[wanted]) or isinstance(value, bool):
+            raise ValueError(f"{key} should be a {wanted}, got {value!r}")
+    if "points" in fields and "points" not in table:
+        raise ValueError("an exercise needs points")
+    return table
