@@ -37,6 +37,7 @@ for words in sys.argv[1:]:
     file = os.pidfd_open(int(pid))
     deaths.register(file, select.EPOLLIN)
     names[file] = name
+print(flush=True)
 (file, _), = deaths.poll(maxevents=1)
 said = f"deepnlp: process {names[file]} has died, and the job with it: go on with --resume"
 print(said, file=sys.stderr, flush=True)
@@ -90,7 +91,10 @@ class Group:
         """Have a process beside the job say which of these ranks was the first to be killed."""
         told = [f"{pid} {rank} of {self.size} ({self._names[rank]})" for rank, pid in pids.items()]
         command = [sys.executable, "-I", "-S", "-c", WATCHER, *told]
-        watcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+        pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+        watcher = subprocess.Popen(command, start_new_session=True, **pipes)
+        with watcher.stdout:
+            watcher.stdout.readline()  # it watches
 
         def end() -> None:  # before the first process of the job is gone
             watcher.kill()
