@@ -69,7 +69,7 @@ def by_the_formula(name, W, steps, lr=0.3, decay=0.0):
             W = W - lr * decay * W
         else:
             g = g + decay * W
-        if name in ("SGD", "NTASGD"):
+        if name in ("SGD", "NTASGD", "TwoTails"):
             W = W - lr * g
         elif name == "Momentum":
             v = mu * v + g
