@@ -24,10 +24,10 @@ def where_mpiexec_writes() -> str | None:
 
 def main() -> None:
     """Wait for the first death; events of an epoll come in the order in which they happened."""
-    deaths, names, out = select.epoll(), {}, sys.stderr
+    deaths, names, out = select.epoll(), {}, 2
     with suppress(OSError):  # else mpiexec may be gone before it has passed on what is said
         if (path := where_mpiexec_writes()) is not None:
-            out = Path(path).open("w")
+            out = os.open(path, os.O_WRONLY)
     for words in sys.argv[1:]:
         pid, _, name = words.partition(" ")
         file = os.pidfd_open(int(pid))
@@ -36,7 +36,7 @@ def main() -> None:
     print(flush=True)  # it watches
     ((file, _),) = deaths.poll(maxevents=1)
     died = f"deepnlp: process {names[file]} has died, and the job with it: go on with --resume"
-    print(died, file=out, flush=True)
+    os.write(out, f"{died}\n".encode())
 
 
 if __name__ == "__main__":
