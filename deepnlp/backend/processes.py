@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -27,24 +28,10 @@ import numpy
 
 from deepnlp.errors import DeepNLPError
 
-# A killed process can say nothing, and mpiexec kills the others at once. Events of an epoll come
-# in the order in which they happened.
-WATCHER = """
-import os, select, sys
-deaths, names = select.epoll(), {}
-for words in sys.argv[1:]:
-    pid, _, name = words.partition(" ")
-    file = os.pidfd_open(int(pid))
-    deaths.register(file, select.EPOLLIN)
-    names[file] = name
-(file, _), = deaths.poll(maxevents=1)
-said = f"deepnlp: process {names[file]} has died, and the job with it: go on with --resume"
-print(said, file=sys.stderr, flush=True)
-"""
-
 T = TypeVar("T")
 Item = TypeVar("Item")
 
+WATCHER = Path(__file__).with_name("watcher.py")
 PATIENCE = 2.0  # seconds in which all processes should meet the error that one has met
 
 
@@ -89,8 +76,11 @@ class Group:
     def _watch(self, pids: dict[int, int]) -> None:
         """Have a process beside the job say which of these ranks was the first to be killed."""
         told = [f"{pid} {rank} of {self.size} ({self._names[rank]})" for rank, pid in pids.items()]
-        command = [sys.executable, "-I", "-S", "-c", WATCHER, *told]
-        watcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+        command = [sys.executable, "-I", "-S", str(WATCHER), *told]
+        pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+        watcher = subprocess.Popen(command, start_new_session=True, **pipes)
+        with watcher.stdout:
+            watcher.stdout.readline()  # it watches
 
         def end() -> None:  # before the first process of the job is gone
             watcher.kill()

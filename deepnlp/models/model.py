@@ -170,7 +170,8 @@ class Model(Layer):
         except the masks once more as gradients.
         """
         layers = [layer for layer in self._layers() if isinstance(layer, TimeRecurrent)]
-        return sum(7 * H + 2 * gates for H, gates in (layer.Wh.shape for layer in layers))
+        rounds = sum(3 * R.shape[1] for layer in layers for R in getattr(layer, "Rs", ()))
+        return rounds + sum(7 * H + 2 * gates for H, gates in (layer.Wh.shape for layer in layers))
 
     def summary(self) -> str:
         """Options that differ from their defaults, and a table of the parameters and their ties."""

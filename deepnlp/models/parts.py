@@ -16,6 +16,7 @@ from deepnlp.layers import (
     TimeBidirectional,
     TimeGRU,
     TimeLSTM,
+    TimeMogrifierLSTM,
     TimeRNN,
     TimeStacked,
 )
@@ -51,8 +52,13 @@ def fresh_recurrent(
     reset_after: bool,
     activation: str,
     input_matrix: bool,
+    rounds: int = 0,
+    rank: int = 0,
 ) -> TimeRecurrent:
-    """A recurrent layer from D inputs to H units, which carries its state from text to text."""
+    """A recurrent layer from D inputs to H units, which carries its state from text to text.
+
+    ``rounds`` and ``rank`` are those of a Mogrifier LSTM.
+    """
     width = len(CELLS[cell].gates) * H
     Wx = Parameter(draw("Wx", (D, width), H), "Wx") if input_matrix else None
     Wh = Parameter(draw("Wh", (H, width), H), "Wh")
@@ -65,7 +71,12 @@ def fresh_recurrent(
     if forget_bias is None:
         forget_bias = 1.0 if draw.scheme == "uniform" else 0.0
     b.value[H : 2 * H] = forget_bias
-    return TimeLSTM(Wx, Wh, b, stateful=True)
+    if not rounds:
+        return TimeLSTM(Wx, Wh, b, stateful=True)
+    sizes = [(D, H) if i % 2 else (H, D) for i in range(rounds)]
+    Ls = [Parameter(draw("round", (by, rank), by), "L") for by, _ in sizes]
+    Rs = [Parameter(draw("round", (rank, to), rank), "R") for _, to in sizes]
+    return TimeMogrifierLSTM(Wx, Wh, b, Ls, Rs, stateful=True)
 
 
 def stack_of(

@@ -93,6 +93,11 @@ class RNNLM(LayeredModel):
     input_matrix : bool
         Rnn: an input matrix Wx in the first layer; without it D = H. Its form is then
         h = f(x + h_prev Wh + b).
+    mogrifier_rounds : int
+        Lstm: rounds in which input and state scale each other before each step; 0 for none
+        (:class:`~deepnlp.layers.TimeMogrifierLSTM`).
+    mogrifier_rank : int
+        Rank of the two matrices of a round.
     reset_after : bool
         Gru: reset gate after the recurrent product, as in cuDNN.
     embedding : array (V, D), optional
@@ -168,6 +173,8 @@ class RNNLM(LayeredModel):
         forget_bias: Annotated[float | None, Option(low=-LARGEST_BIAS, high=LARGEST_BIAS)] = None,
         activation: Annotated[str, Option(choices=ACTIVATIONS)] = "tanh",
         input_matrix: options.Switch = True,
+        mogrifier_rounds: Annotated[int, Option(low=0, high=100)] = 0,
+        mogrifier_rank: Annotated[int, Option(low=1)] = 40,
         reset_after: options.Switch = False,
         embedding: Array | None = None,
         freeze_embedding: options.Switch = False,
@@ -185,7 +192,8 @@ class RNNLM(LayeredModel):
             expect("RNNLM", "embedding", embedding, "V D", V=V, D=D)
 
         draw = Draw(init, embed_bound, dtype, rng)
-        of_cell = forget_bias, reset_after, activation, input_matrix
+        rounds = mogrifier_rounds, mogrifier_rank
+        of_cell = forget_bias, reset_after, activation, input_matrix, *rounds
 
         def recurrent(D: int, H: int) -> Layer:
             layer = fresh_recurrent(cell, draw, D, H, *of_cell)
@@ -332,6 +340,9 @@ def _check_together(given: Mapping[str, Any], sizes: Sequence[int]) -> None:
         "input_matrix=False is the form h = f(x + h_prev Wh + b) of cell='rnn' with embed_size = "
         f"hidden_size, got cell={cell!r}, {D} and {given['hidden_size']}": (
             not given["input_matrix"] and (cell != "rnn" or {D} != {*sizes})
+        ),
+        f"mogrifier_rounds are rounds of cell='lstm', got cell={cell!r}": (
+            given["mogrifier_rounds"] > 0 and cell != "lstm"
         ),
         "trained_ids belong to freeze_embedding=True": (
             given["trained_ids"] is not None and not given["freeze_embedding"]

@@ -11,7 +11,7 @@ dense.
 """
 
 from deepnlp.optimizers.adaptive import AdaGrad, Adam, AdamW, RMSprop
-from deepnlp.optimizers.averaging import NTASGD
+from deepnlp.optimizers.averaging import NTASGD, TwoTails
 from deepnlp.optimizers.clipping import clip_all, clip_gradients
 from deepnlp.optimizers.descent import SGD, Momentum, Nesterov
 from deepnlp.optimizers.optimizer import Optimizer, Update, update_all
@@ -19,9 +19,9 @@ from deepnlp.options import Choice
 
 __all__ = [
     "NTASGD", "OPTIMIZERS", "SGD", "AdaGrad", "Adam", "AdamW", "Momentum", "Nesterov", "Optimizer",
-    "RMSprop", "Update", "clip_all", "clip_gradients", "update_all",
+    "RMSprop", "TwoTails", "Update", "clip_all", "clip_gradients", "update_all",
 ]  # fmt: skip
 
 OPTIMIZERS = Choice(
-    "rule of the update", SGD, Momentum, Nesterov, AdaGrad, RMSprop, Adam, AdamW, NTASGD
+    "rule of the update", SGD, Momentum, Nesterov, AdaGrad, RMSprop, Adam, AdamW, NTASGD, TwoTails
 )

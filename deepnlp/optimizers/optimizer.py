@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 from typing import Annotated, Any, NamedTuple
 
@@ -57,6 +57,7 @@ class Optimizer:
         If it is empty, or ``lr`` or ``weight_decay`` is negative.
     """
 
+    tails = 1  # averages that are validated, each epoch
     _slots: tuple[str, ...] = ()  # names of the arrays kept for each parameter
     _sums_of_squares: tuple[str, ...] = ()  # those of them that are never below 0
     _letters: tuple[str, ...] = ()  # attributes that are numbers of the formula, beside lr
@@ -105,10 +106,19 @@ class Optimizer:
     def epoch_end(self, valid: float) -> None:
         """Take note of the validation of the epoch that has just ended: the lower, the better."""
 
-    @contextmanager
-    def averaged(self) -> Iterator[None]:
-        """Context in which the parameters have the values that count: here, those they have."""
-        yield
+    def choose(self, losses: Sequence[float]) -> int:
+        """Which of its averages counts, from the validation of each: the lower, the better."""
+        return 0
+
+    def averaged(self, tail: int = 0) -> AbstractContextManager[None]:
+        """Context in which the parameters have the values that count: here, those they have.
+
+        Parameters
+        ----------
+        tail : int
+            Which of several averages, ``tails``; by default that which counts.
+        """
+        return nullcontext()
 
     def state(self) -> dict[str, Any]:
         """What the next step depends on, besides the parameters.

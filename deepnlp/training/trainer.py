@@ -353,14 +353,13 @@ class Trainer:
     def _end_epoch(self, progress: Progress) -> None:
         """Validate, keep the weights if they are the best, update the schedule, write the files."""
         state, task = self.state, self.task
-        with self.optimizer.averaged():
-            with evaluating(self.model):
-                figures = task.evaluate(self.model)
-            valid = figures[task.metric]
-            if not math.isfinite(valid):
-                raise self.diverged(f"validation {task.metric} {valid:g}")
-            is_best = state.judge(valid, task.higher_is_better)
-            if is_best:
+        figures = self._validated()
+        valid = figures[task.metric]
+        if not math.isfinite(valid):
+            raise self.diverged(f"validation {task.metric} {valid:g}")
+        is_best = state.judge(valid, task.higher_is_better)
+        if is_best:
+            with self.optimizer.averaged():
                 self.best = get_parameters(self.model)
         for part in (self.schedule, self.optimizer):
             part.epoch_end(-valid if task.higher_is_better else valid)
@@ -390,6 +389,15 @@ class Trainer:
                 self._save_best(self.folder)
             self.folder.write_metrics(self.history)
             self._draw(self.folder)
+
+    def _validated(self) -> dict[str, float]:
+        """Figures on the validation data, of the weights or of that average which counts."""
+        measured = []
+        for tail in range(self.optimizer.tails):
+            with self.optimizer.averaged(tail), evaluating(self.model):
+                measured.append(self.task.evaluate(self.model))
+        sign = -1 if self.task.higher_is_better else 1
+        return measured[self.optimizer.choose([sign * f[self.task.metric] for f in measured])]
 
     # --- The end -----------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from deepnlp.optimizers import (
     Momentum,
     Nesterov,
     RMSprop,
+    TwoTails,
     clip_gradients,
 )
 from tests.strict_backend import strict
@@ -69,6 +70,7 @@ OPTIMIZERS = {
     "Adam": lambda p: Adam(p, lr=0.02),
     "AdamW": lambda p: AdamW(p, lr=0.02),
     "NTASGD": lambda p: NTASGD(p, lr=2.0, average_after=0),
+    "TwoTails": lambda p: TwoTails(p, lr=2.0),
 }
 
 

@@ -13,6 +13,7 @@ from deepnlp.optimizers import (
     Momentum,
     Nesterov,
     RMSprop,
+    TwoTails,
     clip_gradients,
 )
 from deepnlp.parameter import Parameter
@@ -27,6 +28,7 @@ MAKE = {
     "Adam": lambda p, **o: Adam(p, **{"lr": 0.3, "betas": (0.8, 0.95), **o}),
     "AdamW": lambda p, **o: AdamW(p, **{"lr": 0.3, "betas": (0.8, 0.95), **o}),
     "NTASGD": lambda p, **o: NTASGD(p, **{"lr": 0.3, "average_after": 0, **o}),
+    "TwoTails": lambda p, **o: TwoTails(p, **{"lr": 0.3, **o}),
 }
 every_optimizer = pytest.mark.parametrize("name", MAKE)
 
@@ -67,7 +69,7 @@ def by_the_formula(name, W, steps, lr=0.3, decay=0.0):
             W = W - lr * decay * W
         else:
             g = g + decay * W
-        if name in ("SGD", "NTASGD"):
+        if name in ("SGD", "NTASGD", "TwoTails"):
             W = W - lr * g
         elif name == "Momentum":
             v = mu * v + g

@@ -105,7 +105,7 @@ def test_a_killed_process_ends_the_job_and_it_is_resumed(tmp_path):
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=rng.uniform(0.1, 3) if left else 300)
                 if process.poll() is None:
-                    kill(process, rng.randrange(size), pids)
+                    kill(process, rng.randrange(size), pids, folder)
                     kills += 1
                 else:
                     finished = True
@@ -115,13 +115,13 @@ def test_a_killed_process_ends_the_job_and_it_is_resumed(tmp_path):
         assert end_of(folder) == end_of(tmp_path / "whole")
 
 
-def kill(process: Any, victim: int, pids: list[str]) -> None:
+def kill(process: Any, victim: int, pids: list[str], folder: Path) -> None:
     """Kill one of the processes: all end, at once, and the message names it."""
     os.kill(int(pids[victim]), signal.SIGKILL)
     begin = time.monotonic()
     said, _ = process.communicate(timeout=60)
     assert process.returncode != 0
-    if len(pids) > 1:
+    if len(pids) > 1 and not (folder / "result.json").exists():  # it was not about to end anyway
         assert f"deepnlp: process {victim} of {len(pids)} (PID {pids[victim]} on" in said
     assert time.monotonic() - begin < 20  # of a busy machine
     assert not any(Path("/proc", pid).exists() for pid in pids)
