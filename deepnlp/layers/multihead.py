@@ -206,8 +206,8 @@ class MultiHeadAttention(HeadedAttention):
     query that may look nowhere reads zeros. Where no backward follows, scores are held for a block
     of queries at a time. The state of a step are the keys and values so far, each
     (N, heads, room, d), how many of them the state has in use, (N,), and how many are written,
-    (N,), since states that follow from each other share their memory. Vaswani et al. 2017, eq. 1 and section
-    3.2.2.
+    (N,), since states that follow from each other share their memory. Vaswani et al. 2017, eq. 1
+    and section 3.2.2.
 
     Raises
     ------

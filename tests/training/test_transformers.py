@@ -11,14 +11,14 @@ from deepnlp.evaluation import perplexity, score, surprisal
 from deepnlp.evaluation.neural_cache import cache_perplexity
 from deepnlp.generation import generate, generate_many, translate
 from deepnlp.layer import map_state
-from deepnlp.layers import MultiHeadAttention
+from deepnlp.layers import Embedding, MultiHeadAttention
 from deepnlp.models import GPT, RNNLM, TransformerTranslator
 from deepnlp.optimizers import AdamW
 from deepnlp.parameter import Parameter
 from deepnlp.tasks import LanguageModelling, SequenceToSequence
 from deepnlp.tasks.batching import RandomWindows
 from deepnlp.text import Vocabulary
-from deepnlp.training import Cosine, Trainer
+from deepnlp.training import Cosine, Trainer, configure
 
 SIZES = {"embed_size": 8, "layers": 1, "heads": 2}
 MODERN = {"norms": "rms", "positions": "rotary", "activation": "swiglu", "bias": False}
@@ -173,10 +173,12 @@ def test_a_translator_learns_and_translates(tmp_path):
 
 def test_gains_biases_and_chosen_weights_do_not_decay():
     W, g, E = Parameter(np.ones((2, 2))), Parameter(np.ones(2)), Parameter(np.ones((3, 2)))
+    Embedding(E)
     for optimizer, decayed in (
         (AdamW([W, g, E], lr=0.1, weight_decay=0.5), (W, g, E)),
         (AdamW([W, g, E], lr=0.1, weight_decay=0.5, decay="matrices"), (W, E)),
         (AdamW([W, g, E], lr=0.1, weight_decay=0.5, decay="matrices", undecayed=[E.T]), (W,)),
+        (AdamW([W, g, E], lr=0.1, weight_decay=0.5, decay="products"), (W,)),
     ):
         for parameter in (W, g, E):
             parameter.value = np.ones(parameter.shape)
@@ -185,8 +187,18 @@ def test_gains_biases_and_chosen_weights_do_not_decay():
         for parameter in (W, g, E):
             expected = 0.95 if any(parameter is each for each in decayed) else 1.0
             np.testing.assert_allclose(parameter.value, expected)
-    with pytest.raises(ValueError, match="decay should be one of 'all', 'matrices', got 'none'"):
+    with pytest.raises(
+        ValueError, match="decay should be one of 'all', 'matrices', 'products', got 'none'"
+    ):
         AdamW([W], decay="none")
+
+
+def test_no_embedding_of_a_gpt_decays_with_its_recipe():
+    model = GPT(7, **SIZES, context=6)
+    undecayed = AdamW(model.parameters(), decay=configure("gpt-pydocs").decay)._undecayed
+    tables = {"layers.0.W", "layers.1.P"}
+    expected = {name for name, p in model.named_parameters() if p.value.ndim < 2} | tables
+    assert {name for name, p in model.named_parameters() if p in undecayed} == expected
 
 
 # --- Keys and values kept --------------------------------------------------------------------
