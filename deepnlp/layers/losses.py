@@ -208,7 +208,8 @@ class AffineSoftmaxWithLoss(Layer):
     def scores(self, x: Array) -> Array:
         """s = x W + b."""
         self._expect("x", x, "... D", D=self.W.shape[0])
-        s = affine(rows(x), self.W.value, None if self.b is None else self.b.value)
+        b = None if self.b is None else self.b.value
+        s = affine(rows(x), self.W.value, b, by_tiles=True)
         return s.reshape(*x.shape[:-1], s.shape[1])
 
     def losses(self, x: Array, targets: Array) -> Array:
