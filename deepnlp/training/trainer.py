@@ -21,6 +21,7 @@ from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.evaluation import evaluating
 from deepnlp.files.archives import write_npz
 from deepnlp.files.writing import finite
+from deepnlp.gradflow import observe
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
 from deepnlp.parameter import Parameter
@@ -156,6 +157,8 @@ class Trainer:
         self.progress, self.config = progress, config
         self.hooks, self.test = list(hooks), test
         if watch_gradients:
+            with observe(model):  # a model without recurrent layers is refused here
+                pass
             self.hooks.append(GradientWatch(watch_gradients, *self.task.watched()))
 
         self.state = State()

@@ -201,6 +201,12 @@ def test_no_embedding_of_a_gpt_decays_with_its_recipe():
     assert {name for name, p in model.named_parameters() if p in undecayed} == expected
 
 
+def test_the_microscope_refuses_a_gpt_before_anything_is_written(corpus, tmp_path):
+    with pytest.raises(ValueError, match="GPT has no recurrent layer over time: the microscope"):
+        trainer(corpus, out=tmp_path / "run", watch_gradients=5)
+    assert not (tmp_path / "run").exists()
+
+
 # --- Keys and values kept --------------------------------------------------------------------
 
 
