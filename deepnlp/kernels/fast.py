@@ -336,7 +336,7 @@ def attention(
 
     The softmax is in place, without a look for the largest score where all are ordinary.
     """
-    if q.dtype.char != "f" or not q.size or not k.size:
+    if {q.dtype.char, k.dtype.char, v.dtype.char} != {"f"} or not q.size or not k.size:
         return NotImplemented
     z = xp.empty((*q.shape[:-1], k.shape[-2]), q.dtype)
     seen = None if hidden is None else xp.asarray(~hidden, z.dtype)

@@ -71,6 +71,7 @@ def attention_backward(
     batched_product(dscores.swapaxes(-1, -2), q, out=dk)
 
 
+@kernel
 def attention_by_tiles(
     q: Array, k: Array, v: Array, hidden: Array | None, scale: float, noise: Array | None, y: Array
 ) -> Array:
@@ -159,7 +160,7 @@ class HeadedAttention(Layer):
         N, heads, T, _ = q.shape
         S = k.shape[2]
         rows = T if keeping() else SCORES_AT_ONCE // max(1, N * heads * S)
-        y = xp.empty((N, T, self.D), q.dtype)
+        y = xp.empty((N, T, self.D), xp.result_type(q.dtype, v.dtype))
         (read,) = self._heads(y)
         blocks = slices(T, max(1, rows)) or [slice(0, 0)]
         by_tiles = not keeping() and q.dtype == "float64" and y.size and S
