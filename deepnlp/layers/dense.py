@@ -9,7 +9,7 @@ from deepnlp.backend import Array, Rng
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import affine, product
-from deepnlp.layer import Layer, keeping
+from deepnlp.layer import Layer
 from deepnlp.parameter import Parameter
 
 
@@ -83,8 +83,7 @@ class Affine(Layer):
     def forward(self, x: Array) -> Array:
         """y = x W + b."""
         self.save_for_backward(x)
-        b = None if self.b is None else self.b.value
-        y = affine(rows(x), self.W.value, b, by_tiles=not keeping())
+        y = affine(rows(x), self.W.value, None if self.b is None else self.b.value)
         return y.reshape(*x.shape[:-1], self.M)
 
     def backward(self, dy: Array) -> Array:

@@ -208,8 +208,7 @@ class AffineSoftmaxWithLoss(Layer):
     def scores(self, x: Array) -> Array:
         """s = x W + b."""
         self._expect("x", x, "... D", D=self.W.shape[0])
-        b = None if self.b is None else self.b.value
-        s = affine(rows(x), self.W.value, b, by_tiles=True)
+        s = affine(rows(x), self.W.value, None if self.b is None else self.b.value)
         return s.reshape(*x.shape[:-1], s.shape[1])
 
     def losses(self, x: Array, targets: Array) -> Array:

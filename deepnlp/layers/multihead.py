@@ -163,7 +163,7 @@ class HeadedAttention(Layer):
         y = xp.empty((N, T, self.D), xp.result_type(q.dtype, v.dtype))
         (read,) = self._heads(y)
         blocks = slices(T, max(1, rows)) or [slice(0, 0)]
-        by_tiles = not keeping() and q.dtype == "float64" and y.size and S
+        by_tiles = y.dtype.char == "d" and y.size and S
         attend = attention_by_tiles if by_tiles else attention
         for t in blocks:
             unseen = hidden if hidden is None or hidden.shape[2] == 1 else hidden[:, :, t]
