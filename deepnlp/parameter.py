@@ -198,6 +198,8 @@ class Parameter(View):
         The gradient, while it is sparse. The ids are sorted. The rows are those of
         :func:`sum_by_id`, so that their norm is the norm of the gradient; they may be scaled in
         place.
+    looked_up : bool
+        Whether a layer looks up rows of it, as of an embedding.
     T : Transpose
         The same weight, read as its transpose.
 
@@ -217,6 +219,7 @@ class Parameter(View):
     """
 
     name: str | None = None
+    looked_up = False
 
     def __init__(self, value: Any, name: str | None = None, trainable: bool = True) -> None:
         value = asarray(value)

@@ -14,6 +14,7 @@ from deepnlp.backend.threads import in_parallel, one_blas_thread, slices
 SMALLEST_SHARED = 1 << 24  # multiplications in the whole product
 LARGE_MATRIX = 1 << 22  # numbers of B: reading so many takes long, however few rows A has
 WIDTH, MOST_PIECES = 1024, 8  # rows or columns of a piece, where there are enough for two
+TILE = 8  # rows of all products in float64 where a row must not depend on how many there are
 ALIGNED = 32  # a piece ends where a block of BLAS ends
 
 
@@ -54,9 +55,38 @@ def batched_product(A: Array, B: Array, out: Array | None = None) -> Array:
     return out
 
 
+def product_by_tiles(A: Array, B: Array) -> Array:
+    """A B in float64, where each row has the same bits however many rows A has: else ``product``.
+
+    BLAS adds up in an order that depends on the shape, for a row alone in another one than for a
+    row among many. So all products are of :data:`TILE` rows, the last filled up with zeros.
+
+    >>> A, B = (xp.cos(xp.arange(1.0, 1 + n)).reshape(-1, 60) for n in (6000, 6000))
+    >>> bool((product_by_tiles(A, B.T)[7] == product_by_tiles(A[7:8], B.T)).all())
+    True
+    """
+    n, (k, m) = len(A), B.shape
+    if not A.dtype.char == B.dtype.char == "d":
+        return product(A, B)
+    tiles = filled(A, 0, TILE).reshape(-1, TILE, k)
+    with one_blas_thread():
+        return xp.matmul(tiles, B).reshape(-1, m)[:n]
+
+
+def filled(x: Array, axis: int, size: int) -> Array:
+    """An array with zeros behind, so that an axis becomes a multiple of a size.
+
+    >>> filled(xp.ones((2, 1)), 0, 3).tolist()
+    [[1.0], [1.0], [0.0]]
+    """
+    shape = list(x.shape)
+    shape[axis] = -x.shape[axis] % size
+    return xp.concatenate([x, xp.zeros(shape, x.dtype)], axis=axis)
+
+
 def affine(x: Array, W: Array, b: Array | None) -> Array:
     """x W + b, (n, D) times (D, M): a bias is added in place where the types allow it."""
-    y = product(x, W)
+    y = product_by_tiles(x, W)
     if b is not None:
         y = xp.add(y, b, out=y if y.dtype == b.dtype else None)
     return y

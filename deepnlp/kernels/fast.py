@@ -285,7 +285,7 @@ gelu_tanh_backward = gelu_backward
 def layer_norm(x: Array, g: Array, b: Array | None, eps: float) -> tuple[Array, Any]:
     """Means as products with a vector, the rest in place."""
     D = x.shape[-1]
-    if x.dtype.char not in "fd" or x.dtype != g.dtype or not x.size:
+    if x.dtype.char != "f" or x.dtype != g.dtype or not x.size:
         return NotImplemented
     average = xp.full(D, 1 / D, x.dtype)
     n, y = xp.empty(x.shape, x.dtype), xp.empty(x.shape, x.dtype)
@@ -311,7 +311,7 @@ def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
     """The same, with dg as a product too."""
     n, r = saved
     D = n.shape[-1]
-    if n.dtype.char not in "fd" or dy.dtype != n.dtype or not n.size or n.dtype != g.dtype:
+    if n.dtype.char != "f" or dy.dtype != n.dtype or not n.size or n.dtype != g.dtype:
         return NotImplemented
     average = xp.full(D, 1 / D, n.dtype)
     dx, dy_n = xp.empty(n.shape, n.dtype), xp.empty(n.shape, n.dtype)
@@ -336,7 +336,7 @@ def attention(
 
     The softmax is in place, without a look for the largest score where all are ordinary.
     """
-    if q.dtype.char != "f" or not q.size or not k.size:
+    if {q.dtype.char, k.dtype.char, v.dtype.char} != {"f"} or not q.size or not k.size:
         return NotImplemented
     z = xp.empty((*q.shape[:-1], k.shape[-2]), q.dtype)
     seen = None if hidden is None else xp.asarray(~hidden, z.dtype)

@@ -64,6 +64,8 @@ class Embedding(Layer):
 
     def __init__(self, W: Any) -> None:
         self.W = self._weight("W", W, "V D")
+        for base in self.W.bases:
+            base.looked_up = True
 
     @classmethod
     def init(

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, check_number, xp
 from deepnlp.backend.functions import masked_softmax, softmax_grad
-from deepnlp.backend.products import batched_product
+from deepnlp.backend.products import TILE, batched_product, filled
 from deepnlp.backend.threads import slices
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer, expect, keeping, no_backward
@@ -34,6 +34,7 @@ from deepnlp.layers.dropout import Dropout
 from deepnlp.layers.positions import RotaryPositions
 
 SCORES_AT_ONCE = 1 << 20  # where no backward follows
+KEYS = 64  # of a tile
 
 
 @kernel
@@ -68,6 +69,35 @@ def attention_backward(
     # a key is used by all queries, a query by all keys
     batched_product(dscores, k, out=dq)
     batched_product(dscores.swapaxes(-1, -2), q, out=dk)
+
+
+@kernel
+def attention_by_tiles(
+    q: Array, k: Array, v: Array, hidden: Array | None, scale: float, noise: Array | None, y: Array
+) -> Array:
+    """:func:`attention` in float64, where a query has the same bits among however many others.
+
+    All products are of 8 queries and 64 keys; those of the keys are added up in their order, so
+    that what is hidden, and what fills up the last tile, adds zeros.
+    """
+    N, heads, T, d = q.shape
+    S = k.shape[2]
+    queries = filled(q, 2, TILE).reshape(N, heads, -1, TILE, d)
+    tiles = [slice(s, s + KEYS) for s in range(0, S, KEYS)]
+    keys, values = (filled(each, 2, KEYS)[:, :, None] for each in (k, v))
+    z = [scale * xp.matmul(queries, keys[..., s, :].swapaxes(-1, -2)) for s in tiles]
+    z = xp.concatenate(z, axis=-1).reshape(N, heads, -1, len(tiles) * KEYS)[:, :, :T, :S]
+    if hidden is not None:
+        z = xp.where(hidden, -xp.inf, z)
+    top = z.max(axis=-1, keepdims=True)
+    e = filled(xp.exp(z - xp.where(xp.isfinite(top), top, 0)), 3, KEYS)
+    total = sum(e[..., s].sum(axis=-1, keepdims=True) for s in tiles)
+    a = e / xp.where(total == 0, 1, total)
+    read = a if noise is None else a * filled(noise, 3, KEYS)
+    read = filled(read, 2, TILE).reshape(N, heads, -1, TILE, len(tiles) * KEYS)
+    parts = (xp.matmul(read[..., s], values[..., s, :]) for s in tiles)
+    y[...] = sum(parts).reshape(N, heads, -1, d)[:, :, :T]
+    return a[..., :S]
 
 
 def _with_room(kept: Array, S: int) -> Array:
@@ -130,9 +160,11 @@ class HeadedAttention(Layer):
         N, heads, T, _ = q.shape
         S = k.shape[2]
         rows = T if keeping() else SCORES_AT_ONCE // max(1, N * heads * S)
-        y = xp.empty((N, T, self.D), q.dtype)
+        y = xp.empty((N, T, self.D), xp.result_type(q.dtype, v.dtype))
         (read,) = self._heads(y)
         blocks = slices(T, max(1, rows)) or [slice(0, 0)]
+        by_tiles = y.dtype.char == "d" and y.size and S
+        attend = attention_by_tiles if by_tiles else attention
         for t in blocks:
             unseen = hidden if hidden is None or hidden.shape[2] == 1 else hidden[:, :, t]
             s = slice(min(t.stop, S) if causal else S)
@@ -143,7 +175,7 @@ class HeadedAttention(Layer):
             if self.dropout is not None:
                 noise = self.dropout.mask((N, heads, len(range(T)[t]), len(range(S)[s])), q.dtype)
             seen = q[:, :, t], k[:, :, s], v[:, :, s]
-            a = attention(*seen, unseen, self.scale, noise, read[:, :, t])
+            a = attend(*seen, unseen, self.scale, noise, read[:, :, t])
         self.weights = a if len(blocks) == 1 else None
         self.save_for_backward(q, k, v, a, noise)
         return self.output.forward(y)
@@ -206,8 +238,8 @@ class MultiHeadAttention(HeadedAttention):
     query that may look nowhere reads zeros. Where no backward follows, scores are held for a block
     of queries at a time. The state of a step are the keys and values so far, each
     (N, heads, room, d), how many of them the state has in use, (N,), and how many are written,
-    (N,), since states that follow from each other share their memory. Vaswani et al. 2017, eq. 1 and section
-    3.2.2.
+    (N,), since states that follow from each other share their memory. Vaswani et al. 2017, eq. 1
+    and section 3.2.2.
 
     Raises
     ------

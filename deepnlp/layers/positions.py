@@ -79,6 +79,8 @@ class PositionalEmbedding(Positions):
     def __init__(self, P: Any) -> None:
         self.P = self._weight("P", P, "C D")
         self.C, self.D = self.P.shape
+        for base in self.P.bases:
+            base.looked_up = True
 
     @classmethod
     def init(cls, C: int, D: int, rng: Rng = None, dtype: Any = "float32") -> Self:

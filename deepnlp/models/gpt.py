@@ -73,7 +73,9 @@ class GPT(LayeredModel):
     gives scores (N, T, V). Nothing is carried from call to call. Weights start at N(0, 0.02^2);
     the last matrix of each part of a block, which adds to the road that passes it by, at
     1 / sqrt(2 layers) of that. The state of a step keeps keys and values; when it holds
-    ``context`` words, the last half of them is read again.
+    ``context`` words, the last half of them is read again. In float64 a step has the bits of
+    ``logits``, since all products of a forward are of tiles of one shape; in float32 they differ by
+    rounding, since BLAS adds up one row in another order than many.
 
     Raises
     ------

@@ -229,11 +229,12 @@ class AdamW(Adam):
     eps : float
     weight_decay : float
         lambda.
-    decay : {"all", "matrices"}
-        Which weights decay: all, or those with two axes or more, so that gains and biases keep
-        their size.
+    decay : {"all", "matrices", "products"}
+        Which weights decay: all; those with two axes or more, so that gains and biases keep their
+        size; or of these the ones that multiply alone, without embeddings, whose rows are looked
+        up (of a tied weight too).
     undecayed : iterable of Parameter
-        Others that do not decay, such as embeddings.
+        Others that do not decay.
 
     Raises
     ------
@@ -252,14 +253,15 @@ class AdamW(Adam):
         betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: WeightDecay = 0.01,
-        decay: Annotated[str, Option(choices=("all", "matrices"))] = "all",
+        decay: Annotated[str, Option(choices=("all", "matrices", "products"))] = "all",
         undecayed: Iterable[Parameter] = (),
     ) -> None:
         super().__init__(parameters, lr, betas, eps, weight_decay)
         check_options(AdamW, {"decay": decay})
         self.decay = decay
-        vectors = [p for p in self.parameters if decay == "matrices" and len(p.shape) < 2]
-        self._undecayed = {*vectors, *as_bases(undecayed)}
+        vectors = [p for p in self.parameters if decay != "all" and len(p.shape) < 2]
+        tables = [p for p in self.parameters if decay == "products" and p.looked_up]
+        self._undecayed = {*vectors, *tables, *as_bases(undecayed)}
 
     def _scalars_of(self, parameter: Parameter, t: int) -> dict[str, float]:
         shrink = {"shrink": 1.0} if parameter in self._undecayed else {}

@@ -5,6 +5,7 @@ Its tables are templates with figures in braces, filled in from ``result.json``.
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -86,7 +87,9 @@ def _figures(run: Run) -> dict[str, Any]:
     """All that a template may name of a run."""
     seconds = {name: run.result.get(f"{name}seconds") for name in ("", "cpu_")}
     minutes = {f"{name}minutes": None if s is None else s / 60 for name, s in seconds.items()}
-    return {**run.result, **minutes, "name": run.name, "config": run.config}
+    by_split = run.result.get("perplexity") or {}
+    nats = {split: math.log(value) for split, value in by_split.items() if value}
+    return {**run.result, **minutes, "nats": nats, "name": run.name, "config": run.config}
 
 
 def markdown(columns: Sequence[Column], lines: Sequence[Line]) -> str:

@@ -21,6 +21,7 @@ from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.evaluation import evaluating
 from deepnlp.files.archives import write_npz
 from deepnlp.files.writing import finite
+from deepnlp.gradflow import observe
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
 from deepnlp.tasks import Task, as_task
@@ -167,6 +168,8 @@ class Trainer:
         self.progress, self.config = progress and self.group.rank == 0, config
         self.hooks, self.test = list(hooks), test
         if watch_gradients:
+            with observe(model):  # a model without recurrent layers is refused here
+                pass
             self.hooks.append(GradientWatch(watch_gradients, *self.task.watched()))
 
         self.state = State()

@@ -87,7 +87,7 @@ def test_the_page_on_gpt_and_lstm_says_what_its_logs_say():
     results = FOLDER.parent / "docs/results"
     page = (results / "gpt-against-lstm.md").read_text(encoding="utf-8")
     logs = sorted((results / "gpt-against-lstm").glob("*.json"))
-    assert len(logs) == 2
+    assert len(logs) == 3
     for path in logs:
         for row in module.rows(json.loads(path.read_text(encoding="utf-8"))):
             assert f"| {' | '.join([path.stem, *row])} |" in page

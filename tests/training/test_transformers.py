@@ -11,14 +11,14 @@ from deepnlp.evaluation import perplexity, score, surprisal
 from deepnlp.evaluation.neural_cache import cache_perplexity
 from deepnlp.generation import generate, generate_many, translate
 from deepnlp.layer import map_state
-from deepnlp.layers import MultiHeadAttention
+from deepnlp.layers import Embedding, MultiHeadAttention
 from deepnlp.models import GPT, RNNLM, TransformerTranslator
 from deepnlp.optimizers import AdamW
 from deepnlp.parameter import Parameter
 from deepnlp.tasks import LanguageModelling, SequenceToSequence
 from deepnlp.tasks.batching import RandomWindows
 from deepnlp.text import Vocabulary
-from deepnlp.training import Cosine, Trainer
+from deepnlp.training import Cosine, Trainer, configure
 
 SIZES = {"embed_size": 8, "layers": 1, "heads": 2}
 MODERN = {"norms": "rms", "positions": "rotary", "activation": "swiglu", "bias": False}
@@ -168,10 +168,12 @@ def test_a_translator_learns_and_translates(tmp_path):
 
 def test_gains_biases_and_chosen_weights_do_not_decay():
     W, g, E = Parameter(np.ones((2, 2))), Parameter(np.ones(2)), Parameter(np.ones((3, 2)))
+    Embedding(E)
     for optimizer, decayed in (
         (AdamW([W, g, E], lr=0.1, weight_decay=0.5), (W, g, E)),
         (AdamW([W, g, E], lr=0.1, weight_decay=0.5, decay="matrices"), (W, E)),
         (AdamW([W, g, E], lr=0.1, weight_decay=0.5, decay="matrices", undecayed=[E.T]), (W,)),
+        (AdamW([W, g, E], lr=0.1, weight_decay=0.5, decay="products"), (W,)),
     ):
         for parameter in (W, g, E):
             parameter.value = np.ones(parameter.shape)
@@ -180,8 +182,24 @@ def test_gains_biases_and_chosen_weights_do_not_decay():
         for parameter in (W, g, E):
             expected = 0.95 if any(parameter is each for each in decayed) else 1.0
             np.testing.assert_allclose(parameter.value, expected)
-    with pytest.raises(ValueError, match="decay should be one of 'all', 'matrices', got 'none'"):
+    with pytest.raises(
+        ValueError, match="decay should be one of 'all', 'matrices', 'products', got 'none'"
+    ):
         AdamW([W], decay="none")
+
+
+def test_no_embedding_of_a_gpt_decays_with_its_recipe():
+    model = GPT(7, **SIZES, context=6)
+    undecayed = AdamW(model.parameters(), decay=configure("gpt-pydocs").decay)._undecayed
+    tables = {"layers.0.W", "layers.1.P"}
+    expected = {name for name, p in model.named_parameters() if p.value.ndim < 2} | tables
+    assert {name for name, p in model.named_parameters() if p in undecayed} == expected
+
+
+def test_the_microscope_refuses_a_gpt_before_anything_is_written(corpus, tmp_path):
+    with pytest.raises(ValueError, match="GPT has no recurrent layer over time: the microscope"):
+        trainer(corpus, out=tmp_path / "run", watch_gradients=5)
+    assert not (tmp_path / "run").exists()
 
 
 # --- Keys and values kept --------------------------------------------------------------------
@@ -189,7 +207,7 @@ def test_gains_biases_and_chosen_weights_do_not_decay():
 
 @pytest.mark.parametrize("form", [{}, MODERN, {"norm": "post", "positions": "sinusoidal"}])
 def test_steps_equal_the_forward_at_every_length(form):
-    """To rounding: BLAS adds up the product of one row in another order than that of many."""
+    """In float64 bit for bit, since all products are of tiles that have one shape."""
     model = GPT(7, **SIZES, context=100, dtype="float64", **form)
     rng = np.random.default_rng(0)
     for parameter in model.parameters():
@@ -198,7 +216,9 @@ def test_steps_equal_the_forward_at_every_length(form):
     logits, state = model.logits(asarray(ids)), model.start(2)
     for t in range(100):  # past the room of a fresh state
         scores, state = model.step(asarray(ids[:, t]), state)
-        np.testing.assert_allclose(scores, logits[:, t], rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(scores, logits[:, t])
+    trained = model._features(asarray(ids))  # with all saved for a backward
+    np.testing.assert_array_equal(trained, model.hidden(asarray(ids)))
 
 
 def test_a_full_context_goes_on_from_its_last_half():
@@ -248,18 +268,18 @@ def test_many_queries_take_a_block_of_scores_at_a_time(monkeypatch):
     rng = np.random.default_rng(0)
     attention = multihead.MultiHeadAttention.init(4, 2, dtype="float64", causal=True)
     x, mask = rng.normal(size=(2, 9, 4)), rng.random((2, 9, 9)) < 0.7
-    sizes, whole_at_once = [], multihead.attention
+    sizes, by_tiles = [], multihead.attention_by_tiles
 
     def watched(q, k, *others):
         sizes.append((q.shape[2], k.shape[2]))
-        return whole_at_once(q, k, *others)
+        return by_tiles(q, k, *others)
 
     for given in ((x,), (x, mask[:, 0]), (x, mask)):
         whole = attention.forward(*given)
         sizes.clear()
         with monkeypatch.context() as patch, deepnlp.no_backward():
             patch.setattr(multihead, "SCORES_AT_ONCE", 2 * 2 * 9 * 2)
-            patch.setattr(multihead, "attention", watched)
+            patch.setattr(multihead, "attention_by_tiles", watched)
             parts = attention.forward(*given)
         np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-14)
         assert sizes == [(2, 2), (2, 4), (2, 6), (2, 8), (1, 9)]
