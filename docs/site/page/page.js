@@ -203,9 +203,8 @@ async function serviceWorker() {
   }
 }
 
-const [made] = await Promise.all([makeEditor(), serviceWorker()]);
-editor = made;
-start();
+const keeping = serviceWorker(); // before Python is loaded, so that it is kept
+editor = await makeEditor();
 for (const [name, title] of Object.entries(settings.examples)) {
   const button = element("button", title);
   button.type = "button";
@@ -223,3 +222,5 @@ $("run").onclick = run;
 $("stop").onclick = () => stop("Stopped.");
 $("share").onclick = share;
 document.body.dataset.editor = $("plain") ? "plain" : "codemirror";
+await keeping;
+start();
