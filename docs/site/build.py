@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import page_build
 
@@ -113,6 +115,19 @@ def in_the_browser(long: dict[str, str]) -> list[dict[str, Any]]:
     ]
 
 
+def broken(html: Path) -> list[str]:
+    """Links within the site that lead nowhere; Sphinx knows not all."""
+    missing = []
+    for page in sorted(html.rglob("*.html")):
+        if page.is_relative_to(html / "lite"):
+            continue
+        for link in set(re.findall(r'(?:href|src)="([^"#]+)', page.read_text("utf-8"))):
+            path = unquote(link.partition("?")[0])
+            if path and not re.match(r"[a-z]+:|//", path) and not (page.parent / path).exists():
+                missing.append(f"{page.relative_to(html)}: {link}")
+    return missing
+
+
 def sphinx(builder: str, *options: str) -> None:
     """Run a builder of Sphinx on what was gathered."""
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-c", HERE, "-d", SITE / "doctrees"]
@@ -141,6 +156,9 @@ def main() -> None:
         local = pyodide_files.fetch()
     shutil.rmtree(SITE / "html" / "check", ignore_errors=True)
     page_build.build(SITE / "html" / "check", local=local)
+    if missing := broken(SITE / "html"):
+        print("links that lead nowhere:", *missing, sep="\n  ", file=sys.stderr)
+        sys.exit(1)
     print(f"the site: {SITE / 'html' / 'index.html'}")
 
 

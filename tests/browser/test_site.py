@@ -88,3 +88,10 @@ def test_every_module_is_in_the_api(build):
         name = f"deepnlp.layers.{path.stem}".removesuffix(".__init__")
         assert f".. automodule:: {name}\n" in text
     assert "deepnlp.cli" not in text
+
+
+def test_links_that_lead_nowhere_are_found(build, tmp_path):
+    (tmp_path / "api").mkdir()
+    (tmp_path / "index.html").write_text('<a href="api/a.html#b">a</a> <a href="https://b.c">b</a>')
+    (tmp_path / "api" / "a.html").write_text('<a href="../index.html?x=1"></a><img src="gone.png">')
+    assert build.broken(tmp_path) == ["api/a.html: gone.png"]
