@@ -65,6 +65,7 @@ html_static_path = [
     str(ROOT / "docs/images/learning_curve.png"),
 ]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {}
