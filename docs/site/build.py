@@ -25,7 +25,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SITE = ROOT / "build" / "site"
 SOURCE = SITE / "source"
-LINKED = ("docs", "notebooks", "CHANGELOG.md", "CONTRIBUTING.md")
+COPIED = ("docs/*.md", "docs/guides/*", "docs/results/**/*", "docs/images/*", "notebooks/*.ipynb")
+COPIED += ("CHANGELOG.md", "CONTRIBUTING.md")
 UNDOCUMENTED = ("deepnlp.cli", "deepnlp.__main__")
 
 
@@ -38,10 +39,11 @@ def _write(path: Path, text: str) -> None:
 
 def gather() -> None:
     """Put all sources in one folder, laid out as the checkout is."""
-    SOURCE.mkdir(parents=True, exist_ok=True)
-    for name in LINKED:
-        if not (SOURCE / name).exists():
-            (SOURCE / name).symlink_to(ROOT / name)
+    for path in (path for pattern in COPIED for path in ROOT.glob(pattern) if path.is_file()):
+        copy = SOURCE / path.relative_to(ROOT)
+        if not copy.exists() or copy.stat().st_mtime != path.stat().st_mtime:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
     _write(SOURCE / "index.md", (HERE / "index.md").read_text("utf-8"))
     write_api()
     write_lite()

@@ -30,7 +30,7 @@ def build(monkeypatch, tmp_path):
         (
             "docs/design",
             "[a](../deepnlp/layers/lstm.py)",
-            "[a](module:../_modules/deepnlp/layers/lstm.html)",
+            "[a](module:../api/deepnlp.layers.html#deepnlp.layers.lstm)",
         ),
         (
             "docs/guides/learn",
@@ -39,7 +39,7 @@ def build(monkeypatch, tmp_path):
         ),
         ("docs/design", "[a](../README.md)", "[a](../index.md)"),
         ("docs/guides/learn", "[a](../../chapters/ch03_word2vec)", "a"),
-        ("docs/guides/learn", "[a](../site/page/index.html)", "[a](module:../../check/index.html)"),
+        ("docs/guides/learn", "[a](../site/page/index.html)", "[a](page:../../check/index.html)"),
         ("index", "![a](docs/images/learning_curve.png)", "![a](docs/images/learning_curve.png)"),
         ("index", "[a](https://example.org/b)", "[a](https://example.org/b)"),
         ("index", "[a](not/there.py)", "[a](not/there.py)"),
@@ -71,7 +71,7 @@ def test_a_lesson_says_where_it_runs(conf):
     content = [text]
     conf._read(None, "notebooks/03_word2vec", content)
     cells = json.loads(content[0])["cells"]
-    assert "lite/notebooks/index.html?path=03_word2vec.ipynb" in cells[1]["source"][0]
+    assert "lite/notebooks/index.html#03_word2vec.ipynb" in cells[1]["source"][0]
     assert len(cells) == len(json.loads(text)["cells"]) + 1
 
 

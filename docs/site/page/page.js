@@ -105,8 +105,7 @@ function show({ ok, text, marks, printed }) {
   $("report").textContent = text;
   $("printed").hidden = !printed;
   $("printed").lastElementChild.textContent = printed;
-  const first = marks.findIndex((mark) => mark.line); // the likeliest; the others stand in the list
-  editor.mark(first < 0 ? [] : [{ line: marks[first].line, note: () => note(marks[first]) }]);
+  editor.mark(marks.filter(({ line }) => line).map((mark) => ({ line: mark.line, note: () => note(mark) })));
 }
 
 // ---- the editor ------------------------------------------------------------------------------
