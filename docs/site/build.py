@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import page_build
 
@@ -23,7 +25,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SITE = ROOT / "build" / "site"
 SOURCE = SITE / "source"
-LINKED = ("docs", "notebooks", "CHANGELOG.md", "CONTRIBUTING.md")
+COPIED = ("docs/*.md", "docs/guides/*", "docs/results/**/*", "docs/images/*", "notebooks/*.ipynb")
+COPIED += ("CHANGELOG.md", "CONTRIBUTING.md")
 UNDOCUMENTED = ("deepnlp.cli", "deepnlp.__main__")
 
 
@@ -36,10 +39,11 @@ def _write(path: Path, text: str) -> None:
 
 def gather() -> None:
     """Put all sources in one folder, laid out as the checkout is."""
-    SOURCE.mkdir(parents=True, exist_ok=True)
-    for name in LINKED:
-        if not (SOURCE / name).exists():
-            (SOURCE / name).symlink_to(ROOT / name)
+    for path in (path for pattern in COPIED for path in ROOT.glob(pattern) if path.is_file()):
+        copy = SOURCE / path.relative_to(ROOT)
+        if not copy.exists() or copy.stat().st_mtime != path.stat().st_mtime:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
     _write(SOURCE / "index.md", (HERE / "index.md").read_text("utf-8"))
     write_api()
     write_lite()
@@ -113,6 +117,19 @@ def in_the_browser(long: dict[str, str]) -> list[dict[str, Any]]:
     ]
 
 
+def broken(html: Path) -> list[str]:
+    """Links within the site that lead nowhere; Sphinx knows not all."""
+    missing = []
+    for page in sorted(html.rglob("*.html")):
+        if page.is_relative_to(html / "lite"):
+            continue
+        for link in set(re.findall(r'(?:href|src)="([^"#]+)', page.read_text("utf-8"))):
+            path = unquote(link.partition("?")[0])
+            if path and not re.match(r"[a-z]+:|//", path) and not (page.parent / path).exists():
+                missing.append(f"{page.relative_to(html)}: {link}")
+    return missing
+
+
 def sphinx(builder: str, *options: str) -> None:
     """Run a builder of Sphinx on what was gathered."""
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-c", HERE, "-d", SITE / "doctrees"]
@@ -141,6 +158,9 @@ def main() -> None:
         local = pyodide_files.fetch()
     shutil.rmtree(SITE / "html" / "check", ignore_errors=True)
     page_build.build(SITE / "html" / "check", local=local)
+    if missing := broken(SITE / "html"):
+        print("links that lead nowhere:", *missing, sep="\n  ", file=sys.stderr)
+        sys.exit(1)
     print(f"the site: {SITE / 'html' / 'index.html'}")
 
 

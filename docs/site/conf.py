@@ -1,5 +1,6 @@
 """The site's configuration; ``build.py`` gathers its sources and calls Sphinx with it."""
 
+import inspect
 import json
 import os
 import re
@@ -29,7 +30,7 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
+    "sphinx.ext.linkcode",
     "sphinxext.opengraph",
     "jupyterlite_sphinx",
 ]
@@ -49,7 +50,10 @@ myst_url_schemes = {
     "http": None,
     "https": None,
     "mailto": None,
-    "module": "{{path}}",  # the source of a module, as viewcode shows it
+    # what Sphinx does not know: other pages of the site, lessons in JupyterLite, modules in the API
+    "page": "{{path}}",
+    "lesson": "{{path}}?path={{fragment}}",
+    "module": "{{path}}#module-{{fragment}}",
 }
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say what is taken, in words
@@ -65,6 +69,7 @@ html_static_path = [
     str(ROOT / "docs/images/learning_curve.png"),
 ]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {}
@@ -97,12 +102,14 @@ def _links(docname, text):
         if not where or path.startswith("..") or not (ROOT / path).exists():
             return match[0]
         if path == "docs/site/page/index.html":
-            return f"[{label}](module:{relpath('check/index.html', folder or '.')})"
+            return f"[{label}](page:{relpath('check/index.html', folder or '.')})"
         if path == "README.md":
             return f"[{label}]({relpath('index.md', folder or '.')}{anchor})"
-        if path.endswith(".py") and path.startswith("deepnlp/"):
-            page = f"_modules/{path.removesuffix('.py').removesuffix('/__init__')}.html"
-            return f"[{label}](module:{relpath(page, folder or '.')})"
+        if path.endswith(".py") and path.startswith("deepnlp/") and not REPOSITORY:
+            module = path.removesuffix(".py").replace("/", ".")
+            package = module.rpartition(".")[0]
+            page = relpath(f"api/{package}.html", folder or ".")
+            return f"[{label}](module:{page}#{module.removesuffix('.__init__')})"
         if _is_page(path) or path.endswith((".png", ".svg", ".jsonl", ".json")):
             return match[0]
         if REPOSITORY:
@@ -117,9 +124,9 @@ def _at_the_top(docname):
     name = docname.removeprefix("notebooks/")
     lesson, up = name[:2], "../"
     long = _LONG.get(lesson, {})
-    address = f"{up}lite/notebooks/index.html?path={name}.ipynb"
+    address = f"{up}lite/notebooks/index.html#{name}.ipynb"
     lines = [
-        f"[Run this lesson in the browser](module:{address}), exercises included: nothing is "
+        f"[Run this lesson in the browser](lesson:{address}), exercises included: nothing is "
         "installed, and what you write stays in your browser. Its experiments are in their short "
         "form there."
     ]
@@ -144,6 +151,21 @@ def _read(app, docname, content):
         content[0] = json.dumps(notebook)
     elif not docname.startswith("api/"):
         content[0] = _links(docname, content[0])
+
+
+def linkcode_resolve(domain, info):
+    """The address of the source of a name, where the repository is known."""
+    if domain != "py" or not REPOSITORY or not info["module"]:
+        return None
+    module = sys.modules.get(info["module"])
+    found = module
+    for part in info["fullname"].split("."):
+        found = getattr(found, part, None)
+    try:
+        path = Path(inspect.getsourcefile(inspect.unwrap(found))).relative_to(ROOT)
+        return f"{REPOSITORY}/blob/main/{path.as_posix()}#L{inspect.getsourcelines(found)[1]}"
+    except (TypeError, OSError, ValueError):  # no function or class
+        return None
 
 
 def _docstring(app, what, name, obj, options, lines):

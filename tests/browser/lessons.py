@@ -1,6 +1,6 @@
 """How long each cell of the lessons takes under Pyodide, in its short form.
 
-``node tests/browser/run.mjs build/pyodide . SITE_PACKAGES tests/browser/lessons.py LESSON`` prints a
+``node tests/browser/run.mjs build/pyodide . PACKAGES tests/browser/lessons.py LESSON`` prints a
 line of JSON: processor seconds of all its cells, those of the longest ones, and the first error.
 """
 

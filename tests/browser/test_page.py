@@ -166,7 +166,7 @@ def test_a_loop_that_does_not_end_is_stopped_and_the_page_goes_on(opened):
     page.click("#run")
     page.wait_for_selector("#stop:visible")
     page.wait_for_function(
-        "/Stopped after/.test(document.getElementById('report').textContent)", timeout=40_000
+        "/Stopped after/.test(document.getElementById('report').textContent)", timeout=90_000
     )
     wait_until_ready(page)
     write(page, code)
@@ -256,3 +256,17 @@ def test_code_without_a_comment_is_understood_or_told_what_to_say(monkeypatch):
     broken = json.loads(checking.check("def f(:\n"))
     assert broken["marks"][0]["line"] == 1
     assert json.loads(checking.check("import sys\nsys.exit(3)\n"))["ok"] is None
+
+
+def test_of_two_mistakes_both_are_marked(monkeypatch):
+    monkeypatch.syspath_prepend(PAGE)
+    import checking
+
+    code = (PAGE / "examples" / "6-my-rnn.py").read_text("utf-8")
+    twice = code.replace("self.db += da.sum(axis=0)", "self.db += da.mean(axis=0)")
+    marks = json.loads(checking.check(twice))["marks"]
+    lines = [twice.splitlines()[mark["line"] - 1].strip() for mark in marks]
+    assert sorted(lines) == [
+        "self.dWh += self.h[:, t + 1].T @ da",
+        "self.db += da.mean(axis=0)",
+    ]

@@ -72,20 +72,17 @@ def _report(path, options):
         return check_gradients(made, *inputs, **settings, **named)
 
 
-def _mark(cause):
-    """Line, repair and words of a cause, for the editor."""
+def _marks(cause):
+    """What the editor shows of a cause: each line to be changed, or the line where it is."""
     from deepnlp.gradcheck import CAUSES
 
-    line = re.match(rf"{NAME}\.py:(\d+)", cause.place)
-    change = re.search(r"`([^`]+)` should be `([^`]+)`", cause.evidence)
-    return {
-        "line": int(line[1]) if line else None,
-        "wrong": change[1] if change else None,
-        "right": change[2] if change else None,
-        "name": cause.name,
-        "evidence": cause.evidence,
-        "sentence": CAUSES.get(cause.name, ""),
-    }
+    words = {"name": cause.name, "evidence": cause.evidence}
+    words["sentence"] = CAUSES.get(cause.name, "")
+    repairs = re.findall(r"in line (\d+), `([^`]+)` should be `([^`]+)`", cause.evidence)
+    marks = [words | {"line": int(n), "wrong": a, "right": b} for n, a, b in repairs]
+    place = re.match(rf"{NAME}\.py:(\d+)", cause.place)
+    place = place or re.search(rf"in line (\d+) of {NAME}\.py", cause.evidence)
+    return marks or [words | {"line": int(place[1]) if place else None}]
 
 
 def _line_of(error):
@@ -111,7 +108,9 @@ def check(code):
             for options in targets(code):
                 report = _report(path, options)
                 texts.append(str(report))
-                marks += [_mark(cause) for cause in report.causes]
+                likeliest = [row.causes[0] for row in report.rows if row.causes and not row.ok]
+                for cause in dict.fromkeys(likeliest or report.causes):
+                    marks += _marks(cause)
                 ok = ok and report.ok
         except BaseException as error:  # whatever the code raises is an answer
             ok, line = None, _line_of(error)

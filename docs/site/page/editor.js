@@ -46,6 +46,7 @@ export function createEditor(parent, onRun) {
     marks,
   ];
   const view = new EditorView({ parent, state: EditorState.create({ extensions }) });
+  view.scrollDOM.tabIndex = 0; // so that it can be scrolled by keys
   return {
     get: () => view.state.doc.toString(),
     set: (text) => view.setState(EditorState.create({ doc: text, extensions })),

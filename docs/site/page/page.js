@@ -105,8 +105,7 @@ function show({ ok, text, marks, printed }) {
   $("report").textContent = text;
   $("printed").hidden = !printed;
   $("printed").lastElementChild.textContent = printed;
-  const first = marks.findIndex((mark) => mark.line); // the likeliest; the others stand in the list
-  editor.mark(first < 0 ? [] : [{ line: marks[first].line, note: () => note(marks[first]) }]);
+  editor.mark(marks.filter(({ line }) => line).map((mark) => ({ line: mark.line, note: () => note(mark) })));
 }
 
 // ---- the editor ------------------------------------------------------------------------------
@@ -203,9 +202,8 @@ async function serviceWorker() {
   }
 }
 
-const [made] = await Promise.all([makeEditor(), serviceWorker()]);
-editor = made;
-start();
+const keeping = serviceWorker(); // before Python is loaded, so that it is kept
+editor = await makeEditor();
 for (const [name, title] of Object.entries(settings.examples)) {
   const button = element("button", title);
   button.type = "button";
@@ -223,3 +221,5 @@ $("run").onclick = run;
 $("stop").onclick = () => stop("Stopped.");
 $("share").onclick = share;
 document.body.dataset.editor = $("plain") ? "plain" : "codemirror";
+await keeping;
+start();

@@ -1,0 +1,97 @@
+"""What the site's build does to pages and lessons before Sphinx sees them."""
+
+import json
+import sys
+
+import pytest
+
+from tests.browser.tools import ROOT, of_site
+
+
+@pytest.fixture(scope="module")
+def conf():
+    path = list(sys.path)
+    yield of_site("conf")
+    sys.path[:] = path
+
+
+@pytest.fixture
+def build(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "docs" / "site")
+    module = of_site("build")
+    monkeypatch.setattr(module, "SITE", tmp_path)
+    monkeypatch.setattr(module, "SOURCE", tmp_path / "source")
+    return module
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "shown"),
+    [
+        (
+            "docs/design",
+            "[a](../deepnlp/layers/lstm.py)",
+            "[a](module:../api/deepnlp.layers.html#deepnlp.layers.lstm)",
+        ),
+        (
+            "docs/guides/learn",
+            "[a](../in-class.md#slides-and-figures)",
+            "[a](../in-class.md#slides-and-figures)",
+        ),
+        ("docs/design", "[a](../README.md)", "[a](../index.md)"),
+        ("docs/guides/learn", "[a](../../chapters/ch03_word2vec)", "a"),
+        ("docs/guides/learn", "[a](../site/page/index.html)", "[a](page:../../check/index.html)"),
+        ("index", "![a](docs/images/learning_curve.png)", "![a](docs/images/learning_curve.png)"),
+        ("index", "[a](https://example.org/b)", "[a](https://example.org/b)"),
+        ("index", "[a](not/there.py)", "[a](not/there.py)"),
+    ],
+)
+def test_links_to_the_checkout_become_links_of_the_site(conf, page, text, shown):
+    assert conf._links(page, text) == shown
+
+
+def test_files_are_linked_where_the_repository_is_known(conf, monkeypatch):
+    monkeypatch.setattr(conf, "REPOSITORY", "https://example.org/deepnlp")
+    linked = conf._links("docs/guides/learn", "[a](../../chapters/ch03_word2vec)")
+    assert linked == "[a](https://example.org/deepnlp/blob/main/chapters/ch03_word2vec)"
+    context = {}
+    conf._edit_link(None, "notebooks/03_word2vec", "", context, None)
+    address = "https://example.org/deepnlp/edit/main/notebooks/03_word2vec.py"
+    assert context["theme_source_edit_link"] == address
+
+
+def test_no_address_is_known_yet(conf):
+    assert (conf.REPOSITORY, conf.ADDRESS) == ("", "")
+    context = {}
+    conf._edit_link(None, "docs/design", "", context, None)
+    assert context == {}
+
+
+def test_a_lesson_says_where_it_runs(conf):
+    text = (ROOT / "notebooks" / "03_word2vec.ipynb").read_text("utf-8")
+    content = [text]
+    conf._read(None, "notebooks/03_word2vec", content)
+    cells = json.loads(content[0])["cells"]
+    assert "lite/notebooks/index.html#03_word2vec.ipynb" in cells[1]["source"][0]
+    assert len(cells) == len(json.loads(text)["cells"]) + 1
+
+
+def test_a_lesson_for_the_browser_begins_by_loading_the_package(build):
+    note, load = build.in_the_browser({"says": "Cell 12 takes five minutes."})
+    assert note["source"].endswith("Cell 12 takes five minutes.")
+    assert load["source"] == f"%pip install -q deepnlp=={__import__('deepnlp').__version__}"
+
+
+def test_every_module_is_in_the_api(build):
+    build.write_api()
+    text = "".join(path.read_text("utf-8") for path in (build.SOURCE / "api").glob("*.rst"))
+    for path in (ROOT / "deepnlp").glob("layers/*.py"):
+        name = f"deepnlp.layers.{path.stem}".removesuffix(".__init__")
+        assert f".. automodule:: {name}\n" in text
+    assert "deepnlp.cli" not in text
+
+
+def test_links_that_lead_nowhere_are_found(build, tmp_path):
+    (tmp_path / "api").mkdir()
+    (tmp_path / "index.html").write_text('<a href="api/a.html#b">a</a> <a href="https://b.c">b</a>')
+    (tmp_path / "api" / "a.html").write_text('<a href="../index.html?x=1"></a><img src="gone.png">')
+    assert build.broken(tmp_path) == ["api/a.html: gone.png"]
