@@ -72,6 +72,7 @@ from deepnlp.lessons.exercises.verdict import EMPTY, WRONG_TYPE, Verdict, is_emp
 PACKAGE = __name__.rpartition(".")[0]
 Table = dict[str, Any]
 Names = dict[str, Any]
+IN_PLACE = "input changed in place"
 
 
 def lesson_of(name: str) -> int | str:
@@ -111,7 +112,8 @@ def check_table(name: str, answer: Any) -> Verdict:
     steps = [table, *table.get("then", [])]
     mistakes = [entry for step in reversed(steps) for entry in _mistakes(step).items()]
     say = {key: mistake["says"] for key, mistake in mistakes if "says" in mistake}
-    own: Names = {"answer": _given_copies(answer), "verdict": Verdict.right()}
+    changed: list[bool] = []
+    own: Names = {"answer": _given_copies(answer, changed), "verdict": Verdict.right()}
     for case in table.get("cases", [""]):
         names = names_of(lesson_of(name)) | own
         _execute(case, names)
@@ -119,6 +121,9 @@ def check_table(name: str, answer: Any) -> Verdict:
             verdict = names["verdict"] = _check_step(step, names, say)
             if not verdict.ok:
                 return verdict
+    if changed:
+        text = "The result is right, but what was handed in was changed. Work on a copy of it."
+        return Verdict.wrong(IN_PLACE, text)
     return Verdict.right(table["says"].format_map(names)) if "says" in table else verdict
 
 
@@ -201,9 +206,22 @@ def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _given_copies(answer: Any) -> Any:
-    """The answer, called with copies, so that it cannot change what it is compared with."""
-    return (lambda *given: answer(*_copied(given))) if callable(answer) else answer
+def _given_copies(answer: Any, changed: list[bool]) -> Any:
+    """The answer, called with copies, so that it cannot change what it is compared with.
+
+    Whether a function has changed what it was given is noted in ``changed``.
+    """
+
+    def called(*given: Any) -> Any:
+        copies = _copied(given)
+        got = answer(*copies)
+        try:
+            np.testing.assert_equal(copies, given)
+        except AssertionError:
+            changed.append(True)
+        return got
+
+    return called if callable(answer) else answer
 
 
 def _copied(value: Any) -> Any:
