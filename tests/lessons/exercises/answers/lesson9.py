@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from deepnlp.backend.functions import softmax
 from deepnlp.layers import DotAttention
 from tests.lessons.exercises.tools import changed
 
@@ -371,3 +372,9 @@ def without_maximum(x, Wq, Wk, Wv, lengths):
     e = np.exp(x @ Wq @ (x @ Wk).swapaxes(1, 2) / math.sqrt(Wq.shape[1]))
     e *= (np.arange(x.shape[1]) < np.asarray(lengths)[:, None])[:, None]
     return e / e.sum(axis=2, keepdims=True) @ (x @ Wv)
+
+
+def masked_after_and_divided(query, memory, lengths):
+    a = softmax(query @ memory.swapaxes(1, 2))
+    a = a * (np.arange(memory.shape[1]) < lengths[:, None])[:, None]
+    return a / a.sum(axis=2, keepdims=True)
