@@ -505,9 +505,9 @@ for (H, enlarge), bits in echoes.items():
     print(f"H = {H:2}, W_h times {enlarge}: {', '.join(f'{loss:.3f}' for loss in bits)} bits")
 
 # %% [markdown]
-# With the larger weights the loss falls to 0.00<!--= max(echoes[64, 1.7]) --> bits: four steps on,
-# the random recurrence still holds the toss, and the output layer learns to read it there. A
-# recurrent network whose recurrence stays as it was drawn is an **echo state network** (Jaeger
+# With the larger weights the loss falls to 0.00<!--= max(echoes[64, 1.7]) --> bits with every seed:
+# four steps on, the random recurrence still holds the toss, and the output layer learns to read it.
+# A recurrent network whose recurrence stays as it was drawn is an **echo state network** (Jaeger
 # 2001). So the state decides what *can be used*, and the length of a window what the recurrence
 # **is trained to keep**. How much that matters is a question of the text, as the next section
 # shows.
@@ -644,9 +644,9 @@ print(f"the sentence: {bits.mean():.2f} bits a word, its words in twenty orders 
 # %% [markdown]
 # Where grammar leaves hardly a choice a word costs little: the end of a line, or *of* after a noun,
 # which over the whole validation text costs less than the mean word<!--= short or of < costs.mean()
-# -->. Where many words could stand it costs more, small words no less than nouns. What makes words
-# cheap is their order: in twenty random orders the words of the sentence cost more than one and a
-# half times as much in the mean<!--= short or shuffled > 1.5 * bits.mean() -->.
+# -->. Where many words could stand it costs more, small words no less than nouns. It is the order
+# that makes words cheap: in twenty random orders they cost more than one and a half times as
+# much<!--= short or shuffled > 1.5 * bits.mean() -->.
 #
 # ### How long is its memory?
 #
@@ -681,12 +681,11 @@ print("trained: left after 1, 4, 16 steps:", np.round(left, 3))
 # %% [markdown]
 # Over the first words the RNN is far ahead of the counts: it does remember. (± is the standard
 # error of the mean over the brackets of a row.) After 12 to 16 words its lead is gone, with every
-# seed: it is no more than a bit<!--= short or max(closed["trigram"][-1].mean - of[-1].mean for of
-# in closed.values()) < 1 -->, and the error of the 40 brackets is half a bit. Windows of 35 steps
-# reach further than that, so truncation is not to blame. The gradient that fades on the way back is
-# a suspect: the trained network keeps far more of it than the fresh one of section 3, but after
-# sixteen steps a fifth at most<!--= short or left[-1] < 0.2 -->. Lesson 6 repeats this test with
-# another cell.
+# seed<!--= short or max(closed["trigram"][-1].mean - of[-1].mean for of in closed.values()) < 1
+# -->. Windows of 35 steps reach further than that, so truncation is not to blame. The gradient that
+# fades on the way back is a suspect: the trained network keeps far more of it than the fresh one of
+# section 3, but after sixteen steps a twentieth at most<!--= short or left[-1] < 0.05 -->. Lesson 6
+# repeats the test with another cell.
 #
 # ## What to read next
 #

@@ -129,9 +129,10 @@ bars(
 # The deeper models are worse on the validation text, and they are worse on the *training* text
 # too<!--= short or by_layers[1][:, 0].mean() < by_layers[2][:, 0].mean() < by_layers[3][:,
 # 0].mean() -->. So it is not that there is too little text for them to learn from: they have not
-# learned it yet. What fails is the optimisation, in so few updates. (On all of `pydocs` it is the
-# same after three epochs, at one rate for all sizes: [the runs](../docs/results/depth.md), by
-# `deepnlp reproduce depth`.)
+# learned it yet. What fails is the optimisation, in so few updates. (For all three sizes the
+# largest of the three rates was the best, so a still larger one might do more; one seed of three
+# layers came to grief at it.) On all of `pydocs` it is the same after three epochs, at one rate for
+# all sizes: [the runs](../docs/results/depth.md), by `deepnlp reproduce depth`.
 #
 # ### What is overfitting here?
 #
@@ -151,12 +152,12 @@ print(f"one layer: validation over training {gap[2] / gap[0]:.2f}, aside over tr
       f"{gap[1] / gap[0]:.2f}")  # fmt: skip
 
 # %% [markdown]
-# The validation text is harder by a factor of 2.1 ± 0.2<!--= easier --> for a model that overfits
-# neither. Of the ratio of 3.7 ± 0.6<!--= gap[2] / gap[0] --> about half is therefore a difference
-# between texts, and the other half, the ratio to the words that were put aside<!--= short or gap[1]
-# / gap[0] < 0.75 * gap[2] / gap[0] -->, is **overfitting**: what the model knows of its text and
-# not of the language. A ratio is a bad measure of a model anyway, as it can be improved by learning
-# less. Below we judge by the validation perplexity alone.
+# The validation text is harder by a factor of 2.1 ± 0.2<!--= easier --> for a model that has
+# learned neither by heart. Of the ratio of 5.3 ± 0.9<!--= gap[2] / gap[0] --> less than half is
+# therefore **overfitting**, what the model knows of its text and not of the language; it shows
+# unmixed in the ratio of the words put aside to the training text, from the same documents<!--=
+# short or gap[1] / gap[0] < 0.75 * gap[2] / gap[0] -->. A ratio is a bad measure of a model anyway,
+# as it can be improved by learning less. Below we judge by the validation perplexity alone.
 #
 # ## 2 · Dropout, and where to put it
 #

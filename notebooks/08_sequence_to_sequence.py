@@ -608,8 +608,7 @@ def copying(H, attention="none", updates=5 if short else 1000):
 
     model = Seq2Seq(V, V, 16, H, attention=attention, rng=rng)
     optimizer = Adam(model.parameters(), lr=0.01)
-    for k in range(updates):
-        optimizer.lr = 0.01 * (1 - 0.95 * k / updates)
+    for _ in range(updates):
         model.forward(*batch(rng.integers(1, 17, size=64)))
         model.zero_grad()
         model.backward()
@@ -625,25 +624,31 @@ def copying(H, attention="none", updates=5 if short else 1000):
 copied = {"H = 16": copying(16), "H = 64": copying(64), "H = 16, attention": copying(16, "dot")}
 curves(
     {name: (np.arange(1, 17), shares) for name, shares in copied.items()},
-    title="After 1,000 updates long rows are copied by attention alone",
+    title=f"Of 16 digits {copied['H = 16'][-1]:.0f} % are right with H = 16, "
+    f"{copied['H = 64'][-1]:.0f} % with H = 64, and with H = 16\nand attention "
+    f"{copied['H = 16, attention'][-1]:.0f} %",
     xlabel="digits in the source",
     ylabel="digits that are right (%)",
 )
 
 # %% [markdown]
-# With their length the mistakes increase, and a wider state only puts them off. Is the vector full?
-# No: after 1,000 updates it is the *learning* that has not come further. These are the digits of
-# rows of 16 that are right, in per cent, with the right digits as inputs (forced) and written
-# freely, for three seeds (`copying.py` of the chapter):
+# With their length the mistakes increase, and a wider state puts them off. Is the vector full,
+# then? No: after 1,000 updates it is the *learning* that has not come further. These are the digits
+# of rows of 16 that are right, in per cent, with the right digits as inputs (forced) and written
+# freely, for three seeds, at a rate that falls (`copying.py` of the chapter):
 #
-# | H | updates | attention | forced / free | | |
+# | H | updates | attention | seed 0 | seed 1 | seed 2 |
 # |---:|---:|:---|---:|---:|---:|
-# COPIED
+# | 16 | 1,000 | none | 54 / 18 | 48 / 18 | 49 / 17 |
+# | 64 | 1,000 | none | 89 / 59 | 89 / 62 | 91 / 66 |
+# | 64 | 5,000 | none | 100 / 99 | 100 / 98 | 100 / 99 |
+# | 16 | 1,000 | dot | 85 / 60 | 87 / 64 | 94 / 83 |
 #
 # Teacher forcing flatters: it puts the model back on its way after each mistake. With five times as
-# many updates a state of 2 × 64 numbers carries nearly all of the digits, so they fit. A decoder
-# that may look at the encoder's states, at the place that it is about to write, learns to copy in a
-# fifth of the updates with a quarter of the units. That is **attention**, the subject of lesson 9.
+# many updates a state of 2 × 64 numbers carries nearly all of the digits, so they fit. And a
+# decoder that may look at the encoder's states, at the place that it is about to write, copies with
+# a quarter of the units as well as the wide state does after as many updates, with every seed. That
+# is **attention**, the subject of lesson 9.
 #
 # ## What to read next
 #

@@ -7,7 +7,11 @@ states of the encoder. Counted are the digits that are right, once with the righ
 
     python chapters/ch08_sequence_to_sequence/copying.py
 
-EXPECT
+Data: made up.
+Time: about four minutes on one core.
+Expect: of 16 digits, written freely, with three seeds 17 to 18 % right with H = 16 after 1,000
+updates, 59 to 66 % with H = 64, and 60 to 83 % with H = 16 and attention; after 5,000 updates 98 to
+99 % with H = 64. The figures are kept in docs/results/lessons/copying.json.
 """
 
 import json

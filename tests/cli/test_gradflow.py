@@ -49,7 +49,6 @@ def test_demonstrations_are_listed(deepnlp):
         "clipping",
         "depth",
         "memory",
-        "tying",
         "skipgram-tying",
         "brackets",
     }

@@ -89,6 +89,14 @@ def test_another_value_is_refused(text, value):
     assert complaint(mark, value)
 
 
+def test_after_plus_or_minus_a_number_may_be_off():
+    (mark,) = marks("a loss of 61 ± 1.5 %<!--= loss -->")
+    assert complaint(mark, 0.624) is None
+    assert complaint(mark, 0.626) == "the text says 61 ± 1.5 %, and loss is 0.626"
+    first, second = marks("5.7<!--= a --> ± 0.5<!--= b -->")  # a mean and its error
+    assert (first.value, second.value) == (5.7, 0.5)
+
+
 def test_each_mark_has_the_number_before_it():
     text = "from 2.5<!--= a --> down to 5 %\n<!--= b\n + c --> and 3 more, so<!--= d -->"
     found = marks(text)

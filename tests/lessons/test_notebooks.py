@@ -6,6 +6,7 @@ import json
 import re
 
 import nbformat
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -92,10 +93,36 @@ def test_a_lesson_needs_no_file_of_the_checkout(source):
         assert "read_text" not in cell.source
 
 
+def names_of_cell(lesson, begin):
+    """What a cell of a lesson assigns that draws bars from numbers of the logs."""
+    (source,) = sources([lesson])
+    names = {"bars": lambda *_, **__: None, "np": np}
+    exec(next(c.source for c in code(read(source)) if c.source.startswith(begin)), names)
+    return names
+
+
+def logged(name):
+    text = FOLDER.parent.joinpath(f"docs/results/lessons/{name}.json").read_text(encoding="utf-8")
+    return json.loads(text)
+
+
+def test_lesson_9_has_the_sentences_of_the_logs():
+    runs, shown = logged("short_sentences"), names_of_cell("09", "scaled = {")["scaled"]
+    for score, figures in shown.items():
+        for name, values in figures.items():
+            assert values == [run[name] for run in runs[score]]
+
+
+def test_lesson_8_has_the_digits_of_the_logs():
+    text = sources(["08"])[0].read_text(encoding="utf-8")
+    for name, runs in logged("copying").items():
+        H, updates, attention = name.split()
+        ends = " | ".join(f"{run['forced'][-1]:.0f} / {run['free'][-1]:.0f}" for run in runs)
+        assert f"# | {H} | {int(updates):,} | {attention} | {ends} |\n" in text
+
+
 def test_lesson_7_has_the_perplexities_of_the_logs():
-    cell = next(c for c in code(read(LESSONS[6])) if c.source.startswith("glove = {"))
-    names = {"bars": lambda *_, **__: None}
-    exec(cell.source, names)
+    names = names_of_cell("07b", "glove = {")
     starts = {"random": "none", "GloVe, frozen": "frozen", "GloVe, trained": "trained"}
     for name, ties in names["glove"].items():
         for tie, shown in ties.items():

@@ -69,6 +69,9 @@ def check_backward(
     missing = [f"d{name}" for name in weights if name not in found]
     if missing and not any(name.startswith("params") for name in found):
         text = f"backward left no {', '.join(missing)}. Is it set in backward, and spelt so?"
+        if all(hasattr(tried, gradient) for gradient in missing):
+            names = ", ".join(f"self.{gradient[1:]}" for gradient in missing)
+            text = f"Keep the weights as {names}, beside their gradients: the check varies them."
         return Verdict.wrong(ZERO, text)
     # A loss that ignores its argument is right while that is 1, which the checker only notes.
     if any(check.name == "dout" for check in report.checks):

@@ -22,18 +22,25 @@ def weights(D: int, H: int, seed: int) -> Weights:
 
 
 def truncated(
-    weights: Weights, x: HostArray, dhs: HostArray, starts: Sequence[int], without: str = ""
+    weights: Weights,
+    x: HostArray,
+    dhs: HostArray,
+    starts: Sequence[int],
+    without: str = "",
+    is_late: bool = False,
 ) -> dict[str, HostArray]:
     """Gradients of a TimeRNN that stop at the starts of windows.
 
     These steps may be taken ``without`` the state before them, or the whole "step" be left out.
+    ``is_late``: what the next step passes back is added behind the slope of the tanh.
     """
     Wx, Wh, _ = weights
     h = asnumpy(TimeRNN(*weights).forward(asarray(x)))
     h_prev, da, dh = np.zeros_like(h), np.zeros_like(h), np.zeros_like(h[:, 0])
     h_prev[:, 1:] = h[:, :-1]
     for t in reversed(range(x.shape[1])):
-        da[:, t] = (dhs[:, t] + dh) * (1 - h[:, t] ** 2)
+        slope = 1 - h[:, t] ** 2
+        da[:, t] = dhs[:, t] * slope + dh * (1 if is_late else slope)
         dh = (t not in starts) * da[:, t] @ Wh.T
     if without:
         (h_prev if without == "state" else da)[:, list(starts)] = 0
@@ -95,3 +102,13 @@ def continued(
         text.append(int(best(scores)))
         unread = text if again else text[-1:]
     return text[len(prompt) :]
+
+
+def slid(weights: Weights, x: HostArray, dhs: HostArray, steps: int) -> dict[str, HostArray]:
+    """Gradients in which each loss goes back over a number of steps and no further."""
+    T, total = x.shape[1], {}
+    for t in range(T):
+        only_t = np.where(np.arange(T)[:, None] == t, dhs, 0)
+        of_t = truncated(weights, x, only_t, [max(0, t - steps + 1)])
+        total = {name: total.get(name, 0) + value for name, value in of_t.items()}
+    return total

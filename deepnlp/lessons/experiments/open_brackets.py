@@ -55,15 +55,14 @@ class Config:
 class Outcome(Result):
     """By cell: perplexity, factor per step of the gradients w.r.t. h and c, brackets, best unit.
 
-    ``unit`` is the one whose memory, the c of the LSTM and the h of the RNN, correlates most with
-    "a bracket is open"; ``trace`` has its values over ``words``, a line with a long bracket.
+    The best unit is the one whose memory, the c of the LSTM and the h of the RNN, correlates most
+    with "a bracket is open"; ``trace`` has its values over ``words``, a line with a long bracket.
     """
 
     config: Config
     perplexity: dict[str, float]
     rate: dict[str, float]
     groups: dict[str, list[Group]]
-    unit: dict[str, int]
     correlation: dict[str, float]
     words: list[str]
     trace: dict[str, list[float]]
@@ -97,16 +96,11 @@ class Outcome(Result):
         """The best unit of either cell over a line of text."""
         places = np.arange(len(self.words))
         figure = curves(
-            {
-                f"{'c' if cell == 'lstm' else 'h'} of unit {unit}, {cell.upper()}": (
-                    places, self.trace[cell],
-                )
-                for cell, unit in self.unit.items()
-            },
+            {name: (places, values) for name, values in self.trace.items()},
             title="A unit of the LSTM marks the open bracket; the RNN has none so clear",
             xlabel="",
             ylabel="value of the unit",
-        )  # fmt: skip
+        )
         figure.axes[0].set_xticks(places, self.words, rotation=90)
         return figure
 
@@ -124,7 +118,7 @@ def run(config: Config) -> Outcome:
     ids = corpus.train[: config.tokens or None]
     valid = corpus.valid[: config.tokens or None]
     unseen = np.concatenate([corpus.valid, corpus.test])[: config.tokens or None]
-    losses, rates, groups, units, correlations, traces = {}, {}, {}, {}, {}, {}
+    losses, rates, groups, correlations, traces = {}, {}, {}, {}, {}
     words = corpus.vocab.decode(unseen)
     since = np.array(distances(words))
     line = _line(words, since)
@@ -139,10 +133,11 @@ def run(config: Config) -> Outcome:
             rates[f"{cell} c"] = rate(flow.layers[0].dc)
         kept = _memories(model, unseen)
         each = [np.corrcoef(unit, since > 0)[0, 1] for unit in kept.T]
-        units[cell] = best = int(np.nanargmax(np.abs(each)))
+        best = int(np.nanargmax(np.abs(each)))
         correlations[cell] = float(each[best])
-        traces[cell] = kept[line, best].tolist()
-    return Outcome(config, losses, rates, groups, units, correlations, words[line], traces)
+        name = f"{'c' if cell == 'lstm' else 'h'} of unit {best}, {cell.upper()}"
+        traces[name] = kept[line, best].tolist()
+    return Outcome(config, losses, rates, groups, correlations, words[line], traces)
 
 
 def _line(words: list[str], since: HostArray) -> slice:

@@ -14,7 +14,6 @@ from deepnlp.lessons.experiments import (
     phase,
     same_matrix,
     skipgram_tying,
-    tying,
 )
 from deepnlp.lessons.experiments.result import Result
 
@@ -48,8 +47,6 @@ DEMOS = {
                     "adding problem"),
     "depth": _demo(depth, "norm first, norm last and no roads: what is left of gradients and words "
                    "in 24 Transformer blocks"),
-    "tying": _demo(tying, "one matrix for input and output words: parameters, perplexity, and "
-                   "which rows learn"),
     "skipgram-tying": _demo(skipgram_tying, "a tied skip-gram cannot make a word unlikely beside "
                             "itself; with a matrix L it can"),
 }  # fmt: skip

@@ -26,12 +26,12 @@ from tests.lessons.exercises.tools import (
     code_cells,
     deaf,
     exercise_cells,
-    lesson_source,
+    lesson_sources,
     quietly,
     solution_of,
 )
 
-LESSONS = [int(path.stem[:2]) for path in sources()]
+LESSONS = sorted({int(path.stem[:2]) for path in sources()})
 NAMES = [e.name for lesson in LESSONS for e in exercises_of(lesson)]
 SAY_LITTLE = {"empty", "error", "wrong value", "wrong shape", "wrong type", "unknown"}
 SHARED = {
@@ -72,14 +72,14 @@ def test_the_lesson_asks_and_answers_every_exercise(lesson):
     assert list(exercise_cells(lesson, solution=False)) == names
     assert list(exercise_cells(lesson, solution=True)) == names
     assert list(answers_of(lesson)) == names
-    text = lesson_source(lesson).read_text(encoding="utf-8")
+    text = "".join(path.read_text(encoding="utf-8") for path in lesson_sources(lesson))
     for e in exercises_of(lesson):
         assert f"### {e.heading}\n" in text, f"the heading should read: ### {e.heading}"
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_solutions_are_folded_away(lesson):
-    for cell in code_cells(lesson_source(lesson)):
+    for cell in (cell for path in lesson_sources(lesson) for cell in code_cells(path)):
         is_solution = cell.source.startswith("# Solution ")
         assert is_solution == ("solution" in cell.metadata.get("tags", []))
         folded = cell.metadata.get("jupyter", {}).get("source_hidden", False)
@@ -131,7 +131,7 @@ def test_two_mistakes_are_both_told():
 
 def test_layers_of_the_reader_train_like_those_of_the_package():
     namespace = {}
-    cells = [cell.source for cell in code_cells(lesson_source(1))]
+    cells = [cell.source for cell in code_cells(lesson_sources(1)[0])]
     parts = ("def train(", "def network(")
     (training,) = [code for code in cells if all(part in code for part in parts)]
     (plugged,) = [code for code in cells if "def train_by_hand(" in code]

@@ -23,14 +23,16 @@ def code_cells(source: Path) -> list[Any]:
     return [cell for cell in read(source).cells if cell.cell_type == "code"]
 
 
-def lesson_source(lesson: int) -> Path:
-    return sources([f"{lesson:02d}_"])[0]
+def lesson_sources(lesson: int) -> list[Path]:
+    """One notebook or, of lesson 7, two."""
+    return sources([f"{lesson:02d}"])
 
 
 @cache
 def exercise_cells(lesson: int, solution: bool) -> dict[str, str]:
     """The code of the empty answers, or of the solutions, by the name of the exercise."""
-    calls = ((CALL.search(cell.source), cell.source) for cell in code_cells(lesson_source(lesson)))
+    cells = [cell for source in lesson_sources(lesson) for cell in code_cells(source)]
+    calls = ((CALL.search(cell.source), cell.source) for cell in cells)
     return {
         call[1]: code for call, code in calls if call and code.startswith("# Solution") == solution
     }
@@ -40,7 +42,8 @@ def exercise_cells(lesson: int, solution: bool) -> dict[str, str]:
 def imports_of(lesson: int) -> dict[str, Any]:
     """The names after the first code cell of a lesson."""
     names: dict[str, Any] = {"__name__": "lesson"}
-    exec(code_cells(lesson_source(lesson))[0].source, names)
+    for source in lesson_sources(lesson):
+        exec(code_cells(source)[0].source, names)
     return names
 
 

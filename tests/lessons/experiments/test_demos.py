@@ -9,6 +9,7 @@ import pytest
 from deepnlp.files.writing import finite
 from deepnlp.lessons.experiments import (
     DEMOS,
+    brackets,
     cells,
     clipping,
     depth,
@@ -17,7 +18,6 @@ from deepnlp.lessons.experiments import (
     phase,
     same_matrix,
     skipgram_tying,
-    tying,
 )
 from tests.gradflow.test_gradflow import overlaps
 
@@ -35,7 +35,6 @@ SMALL = {
         tested=200,
     ),
     "depth": depth.Config(stacks=2, blocks=8, N=2, T=8, D=16),
-    "tying": tying.Config(vocab_size=150, tokens=3000, valid_tokens=300, H=12, epochs=2),
     "skipgram-tying": skipgram_tying.Config(worlds=1, words=12, kinds=3, sizes=(2, 12), steps=500),
 }  # fmt: skip
 
@@ -62,7 +61,7 @@ def test_no_text_of_a_figure_overlaps_another(name, outcomes):
     assert not overlaps(outcomes[name].figure())
 
 
-@pytest.mark.parametrize("name", ["phase", "tying"])
+@pytest.mark.parametrize("name", ["phase", "brackets"])
 def test_a_seed_gives_the_same_result_again(name, outcomes):
     again = finite(DEMOS[name].run(SMALL[name]).to_dict())
     assert again == finite(outcomes[name].to_dict())
@@ -138,10 +137,18 @@ def test_sentences_and_sums():
     np.testing.assert_allclose(sums[:, 0], x[:, :, 0].sum(axis=1), rtol=1e-6)
 
 
-def test_tying_saves_one_matrix(outcomes):
-    found = outcomes["tying"]
-    assert found.parameters["none"] - found.parameters["tied"] == 150 * 12
-    assert found.moved["both, tied"][0] > found.moved["embedding, untied"][0]
+def test_a_bracket_is_open_from_one_end_to_the_other():
+    text = "a ( b c ) d <eos> ( e <eos>".split()
+    assert brackets.distances(text) == [0, 0, 1, 2, 3, 0, 0, 0, 1, 2]
+
+
+def test_the_best_unit_is_drawn_over_a_line(outcomes):
+    found = outcomes["brackets"]
+    assert len(found.trace) == 2
+    assert {len(values) for values in found.trace.values()} == {len(found.words)}
+    assert all(abs(one) <= 1 for one in found.correlation.values())
+    ticks = found.unit_figure().axes[0].get_xticklabels()
+    assert [tick.get_text() for tick in ticks] == found.words
 
 
 def test_a_tied_skip_gram_cannot_make_a_word_unlikely_beside_itself(outcomes):

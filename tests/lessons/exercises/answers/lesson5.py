@@ -205,3 +205,58 @@ def continue_word_by_word(model, prompt, length):
         if k >= len(prompt) - 1:
             said.append(best.item())
     return said[len(prompt) :]
+
+
+def rows_of_n(ids, N, T):
+    length = len(ids) // N
+    inputs = ids[: N * length].reshape(N, length)
+    targets = np.append(ids, 0)[1 : N * length + 1].reshape(N, length)
+    return [(inputs[:, k : k + T], targets[:, k : k + T]) for k in range(0, length, T)]
+
+
+def rows_rolled(ids, N, T):
+    length = len(ids) // N
+    inputs, targets = (a[: N * length].reshape(N, -1) for a in (ids, np.roll(ids, -1)))
+    return [(inputs[:, k : k + T], targets[:, k : k + T]) for k in range(0, length, T)]
+
+
+def late(self, dhs):
+    dx, carry = np.empty_like(self.x), 0.0
+    self.dWx, self.dWh, self.db = map(np.zeros_like, (self.Wx, self.Wh, self.b))
+    for t in reversed(range(self.x.shape[1])):
+        da = dhs[:, t] * (1 - self.h[t + 1] ** 2) + carry
+        self.dWx += self.x[:, t].T @ da
+        self.dWh += self.h[t].T @ da
+        self.db += da.sum(axis=0)
+        dx[:, t], carry = da @ self.Wx.T, da @ self.Wh.T
+    return dx
+
+
+by_steps_late = changed("5.4", backward=late)
+
+
+def from_the_last_state(self, x):
+    first = self.h[-1] if hasattr(self, "h") else np.zeros((len(x), len(self.Wh)))
+    self.x, self.h = x, [first]
+    for t in range(x.shape[1]):
+        self.h.append(np.tanh(x[:, t] @ self.Wx + self.h[t] @ self.Wh + self.b))
+    return np.stack(self.h[1:], axis=1)
+
+
+class Sliding(changed("5.7")):
+    """Each loss goes back over `window` steps, wherever it is."""
+
+    def backward(self, dhs):
+        whole, total = solution_of("5.4")(self.Wx, self.Wh, self.b), 0.0
+        gradients = {name: 0.0 for name in ("dWx", "dWh", "db")}
+        for t in range(dhs.shape[1]):
+            begin = max(0, t - self.window + 1)
+            whole.x, whole.h = self.x[:, begin : t + 1], self.h[begin : t + 2]
+            only_t = np.zeros_like(dhs[:, begin : t + 1])
+            only_t[:, -1] = dhs[:, t]
+            dx = np.zeros_like(self.x)
+            dx[:, begin : t + 1] = whole.backward(only_t)
+            total = total + dx
+            gradients = {name: of + getattr(whole, name) for name, of in gradients.items()}
+        self.__dict__ |= gradients
+        return total

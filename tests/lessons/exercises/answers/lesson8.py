@@ -287,3 +287,10 @@ def children_of_the_best(totals, log_p, state, width):
     ids = np.argsort(-log_p[row])[:width]
     rows = np.full(width, row)
     return totals[row] + log_p[row, ids], ids, rows, tuple(a[rows] for a in state)
+
+
+def by_partition(totals, log_p, state, width):
+    sums = (totals[:, None] + log_p).ravel()
+    best = np.sort(np.argpartition(-sums, width - 1)[:width])  # in the order of the places
+    parents, ids = np.divmod(best, log_p.shape[1])
+    return sums[best], ids, parents, tuple(array[parents] for array in state)

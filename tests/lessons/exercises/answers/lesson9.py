@@ -1,7 +1,10 @@
 """Answers to the exercises of lesson 9 that need several lines, and what several share."""
 
+import math
+
 import numpy as np
 
+from deepnlp.backend.functions import softmax
 from deepnlp.layers import DotAttention
 from tests.lessons.exercises.tools import changed
 
@@ -356,3 +359,22 @@ class Spoiling(Mine):
     def forward(self, query, memory, lengths):
         memory[hidden(memory, lengths)[:, 0]] = 7.0
         return super().forward(query, memory, lengths)
+
+
+def of_itself(x, Wq, Wk, Wv, lengths):
+    scores = np.einsum("nsd,ntd->nst", x @ Wq, x @ Wk) / math.sqrt(Wq.shape[1])
+    for n, length in enumerate(lengths):
+        scores[n, :, length:] = -np.inf
+    return np.einsum("nst,ntd->nsd", softmax(scores), x @ Wv)
+
+
+def without_maximum(x, Wq, Wk, Wv, lengths):
+    e = np.exp(x @ Wq @ (x @ Wk).swapaxes(1, 2) / math.sqrt(Wq.shape[1]))
+    e *= (np.arange(x.shape[1]) < np.asarray(lengths)[:, None])[:, None]
+    return e / e.sum(axis=2, keepdims=True) @ (x @ Wv)
+
+
+def masked_after_and_divided(query, memory, lengths):
+    a = softmax(query @ memory.swapaxes(1, 2))
+    a = a * (np.arange(memory.shape[1]) < lengths[:, None])[:, None]
+    return a / a.sum(axis=2, keepdims=True)
