@@ -75,8 +75,8 @@ y_small
 #
 # Write it yourself: a function of $x$ $(N, D)$, $W$ $(D, M)$ and $b$ $(M)$.
 #
-# `check` runs your function and prints a verdict, as often as you like. The solution is folded
-# away below it.
+# `check` runs your function and prints a verdict. The arrays that it hands over have to stay as
+# they are, here and in all lessons. The solution is folded away below it.
 
 
 # %%
@@ -357,8 +357,6 @@ class MySoftmaxWithLoss:
 check("1.7", MySoftmaxWithLoss)
 
 # %% [markdown]
-# ### A fork
-#
 # The last rule of the table is the one most often forgotten. In a recurrent network every state is
 # used twice, and so is a tied weight. Here is the smallest case.
 #

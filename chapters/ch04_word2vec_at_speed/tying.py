@@ -3,7 +3,8 @@
 Every model is trained with negative sampling on the same batches. Beside the validation loss stands
 the mean score of a random pair, a centre drawn by frequency and a word of the noise. Tied, it
 cannot be below zero (if both were drawn alike), though most pairs of words have nothing to do with
-each other; L lifts this. The vectors are compared with similarity sets where these are given.
+each other; L lifts this, and so would a single constant (lesson 4, section 6, has this control).
+The vectors are compared with similarity sets where these are given.
 
     python chapters/ch04_word2vec_at_speed/tying.py
     python chapters/ch04_word2vec_at_speed/tying.py --corpus ptb --similarity men,wordsim353,simlex

@@ -164,8 +164,10 @@ class SkipGram(Word2Vec):
     Every word of a window is a pair with its centre, of which the loss is the mean. All pairs of a
     block come from one matrix product, and so do all its negatives.
 
-    With ``tie="tied"`` the scores are E E^T, in which no word has a negative score beside itself,
-    though words seldom stand beside themselves. L removes this restriction.
+    With ``tie="tied"`` the scores are E E^T: no word has a negative score beside itself, and the
+    mean score of two words drawn alike is not negative either, so that with negative sampling the
+    model learns next to nothing. Most of this is one missing constant (lesson 4, section 6); L,
+    which starts as the identity, removes both restrictions.
 
     Parameters
     ----------

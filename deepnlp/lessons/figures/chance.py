@@ -63,8 +63,8 @@ def against_chance(
     axes = figure.add_subplot()
     for side, colour in ((above, BLUE), (~above, "#9A9A9A")):
         axes.plot(x[side], y[side], "o", color=colour, ms=3.4, mec="white", mew=0.3)
-    axes.set(xscale="log", yscale="log", xlim=(x.min() / 1.6, x.max() * 8))
-    axes.set_ylim(0.6, y.max() * 8)
+    axes.set(xscale="log", yscale="log", xlim=(x.min() / 1.6, x.max() * 5))
+    axes.set_ylim(0.6, y.max() * 5)
     log_ticks(axes.xaxis, 0.001, 100)
     log_ticks(axes.yaxis, 0.001, 100)
     _diagonals(axes)

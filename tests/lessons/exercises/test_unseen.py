@@ -1,7 +1,7 @@
 """Answers that were written without a look at the checks: ``unseen/lessonNN.py``.
 
-A case is (exercise, what it does, "wrong" or "right", source, line of the mistake). None of the wrong
-ones may pass, none of the right ones may be refused, and nearly all mistakes are called by a name.
+A case is (exercise, what it does, "wrong" or "right", source, line of the mistake). No wrong answer
+may pass, no right one may be refused, and nearly all mistakes are called by a name.
 """
 
 from importlib import import_module

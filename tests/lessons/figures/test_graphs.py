@@ -165,6 +165,11 @@ def test_no_text_lies_over_another_beside_a_loss():
     assert {"$t$\n(5)", "$s$\n(5, 2)", "$dL$\n1"} <= texts(figure)
 
 
+def test_other_letters_may_be_given():
+    figure = computation_graph(CHAINS["two"], draw(5, 3), names={"W_1": "E"})
+    assert {"$E$", "$dE$"} <= {text.partition("\n")[0] for text in texts(figure)}
+
+
 def texts(figure):
     return {text.get_text() for text in figure.axes[0].texts}
 
