@@ -10,7 +10,7 @@ import numpy
 
 from deepnlp.backend import HostArray
 from deepnlp.diagnosis.mistakes.edges import quoted
-from deepnlp.diagnosis.mistakes.steps import letter_of, moved_steps
+from deepnlp.diagnosis.mistakes.steps import letter_of
 from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.places import shortened
 from deepnlp.diagnosis.problem import Guess, Problem, is_one, ratio
@@ -65,63 +65,6 @@ def other_pieces(problem: Problem, name: str) -> Iterator[Guess]:
                 "slopes" if told != wanted else "slopes inverted" if turned else "slopes elsewhere"
             )
             yield say(key, {name: wrong}, name=name, slopes=told, wanted=wanted)
-
-
-def moved_by_one(problem: Problem, name: str) -> Iterator[Guess]:
-    """The gradient stands a place too far along an axis; what comes in at its end is another value.
-
-    Wrong: ``dx = dpadded[:, :-2]``. Right: ``dx = dpadded[:, 1:-1]``.
-    """
-    right, wrong = problem.right[name], problem.wrong[name]
-    for axis, size in enumerate(right.shape if right.shape == wrong.shape else ()):
-        for step, word in ((1, "later"), (-1, "earlier")) if size > 3 else ():
-            place = 0 if step > 0 else -1
-            edge = (slice(None),) * axis + (place,)
-            rolled = numpy.roll(right, step, axis)
-            rolled[edge] = wrong[edge]
-            if numpy.count_nonzero(numpy.delete(rolled, place, axis)) > 2:
-                yield say("one place off", {name: rolled}, tier=1, name=name, word=word, axis=axis)
-
-
-def moved_in_time(problem: Problem, name: str) -> Iterator[Guess]:
-    """The gradients of the steps were joined in another order.
-
-    Wrong: ``dxs.append(dx)`` in a loop that runs backwards. Right: ``dxs[:, t] = dx``.
-    """
-    right = problem.right[name]
-    if name not in problem.subject.input_names or right.ndim != 3:
-        return
-    axis = problem.trace.time_axis if problem.trace is not None else 1
-    for cause, told, array in moved_steps(right, axis):
-        yield say("moved", {name: array}, cause=cause, name=name, moved=told)
-    shares = [p.value for p in parts_of(problem, name, by_row=False)]
-    for share in shares if len(shares) > 1 else []:
-        for cause, told, array in moved_steps(share, axis):
-            words = {"count": len(shares), "name": name, "moved": told}
-            yield say("moved part", {name: right - share + array}, cause=cause, **words)
-
-
-def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
-    """A bias gradient that was summed over another axis.
-
-    Wrong: ``db = dy.sum(axis=1)``. Right: ``db = dy.sum(axis=0)``, one number for each column.
-    """
-    trace, wrong, right = problem.followed, problem.wrong[name], problem.right[name]
-    own = trace.variables[name]
-    if name in problem.subject.input_names:
-        return
-    for number, node in enumerate(trace.nodes):
-        same = [j for j, (_, t) in enumerate(node.operands) if numpy.array_equal(t, own)]
-        if not same or node.op in ("matmul", "sum", "einsum", "gather", "call"):
-            continue
-        passed = node.vjp(trace.gradient_at(number), node.arrays, node.values)[same[0]]
-        last = passed.ndim - 1
-        for mask in range(1 << last, 1 << (last + 1)) if passed.ndim else ():
-            axes = tuple(k for k in range(passed.ndim) if mask >> k & 1)
-            for kept in (passed.sum(axis=axes), passed.sum(axis=axes, keepdims=True)):
-                if kept.shape == wrong.shape:
-                    words = {"axes": ", ".join(map(str, axes)), "shape": passed.shape}
-                    yield say("wrong axis", {name: kept}, name=name, wanted=right.shape, **words)
 
 
 # --- The parts that a gradient is the sum of ------------------------------------------------------

@@ -187,23 +187,6 @@ def moved_steps(array: HostArray, axis: int) -> Iterator[tuple[str, str, HostArr
                 yield c.TIME_SHIFTED, phrase(word), one
 
 
-def step_skipped(problem: Problem) -> Iterator[Guess]:
-    """The loop over time leaves out its first or its last step.
-
-    Wrong: ``for t in range(T - 1, 0, -1)``. Right: ``for t in range(T - 1, -1, -1)``.
-    """
-    trace = problem.followed
-    last = int(trace.steps.max(initial=-1))
-    for step in (0, last) if last > 0 else ():
-        skipped = trace.steps == step
-
-        def change(run: Run, skipped: HostArray = skipped) -> dict[int, HostArray]:
-            return run.vjp(run.g * ~skipped[run.node.tickets])
-
-        at = [k for k, node in enumerate(trace.nodes) if skipped[node.tickets].any()]
-        yield say("step skipped", Edit(change=change, at=at), step=step, last=last)
-
-
 # --- Values of another step -----------------------------------------------------------------------
 
 
