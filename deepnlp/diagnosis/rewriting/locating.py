@@ -27,7 +27,7 @@ from deepnlp.diagnosis.trace import Trace
 from deepnlp.gradcheck.numeric import HostArray
 
 CLOSE = 1e-7
-MOST_LINES, MOST_BESIDE = 8, 4
+MOST_LINES, MOST_BESIDE = 8, 5
 _MOST_NODES, _MOST_NOTES = 3000, 4000
 _NUMBERS = (numpy.ndarray, numpy.generic, float)
 _GRADIENT_OF = re.compile(r"^(?:d|grad_?|g_|delta_?)_?(.+)$")
@@ -67,11 +67,11 @@ class Note:
 
     @property
     def is_handed_on(self) -> bool:
-        """Whether the statement only takes apart, or names, what there is."""
-        value = getattr(self.statement, "value", None)
-        return isinstance(self.statement, ast.Assign) and isinstance(
-            value, ast.Name | ast.Attribute
-        )
+        """Whether the statement only takes apart, or names, arrays that there are."""
+        node = self.statement
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name | ast.Attribute):
+            return False
+        return self.value is not None or isinstance(node.targets[0], ast.Tuple)
 
     @property
     def is_part(self) -> bool:
@@ -97,12 +97,15 @@ class Located:
     ----------
     notes : list of Note
         In the order of time.
+    ends : list of Note
+        Those that are wrong gradients, as far as it was asked for them.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         backward = backward_of(problem)
         self.notes = _notes(backward) if backward.ran else []
+        self.ends: list[Note] = []
         trace = problem.trace
         if self.notes and trace is not None and len(trace.nodes) <= _MOST_NODES:
             both = backward.trials.gives_both  # then nothing shows what depends on dy
@@ -124,7 +127,8 @@ class Located:
                 continue
             if doubled is not None and _is_among([doubled[k].value], note.value):
                 continue  # it does not depend on dy
-            own = named.get((note.of, note.value.shape)) if "[" not in note.name else None
+            is_named = note.of and "[" not in note.name
+            own = named.get((note.of, note.value.shape)) if is_named else None
             if _is_among(own or known.get(note.value.size, []), note.value):
                 note.verdict = True
             elif own and id(note) not in unfinished and not _holds(parts, note.value):
@@ -148,6 +152,7 @@ class Located:
         if end is None:
             return []
         end.verdict = False
+        self.ends.append(end)
         first = min((n for n in _above(end) if n.verdict is False), key=self.notes.index)
         return _above(first, until=lambda note: note.verdict is True)
 
@@ -190,14 +195,20 @@ def located(problem: Problem, name: str, quoted: str = "") -> str:
     first, file = notes[0], notes[0].ran.file
     here = [n for n in notes if n.ran is first.ran and (n is first or not n.is_handed_on)]
     lines = [n.statement.lineno for n in here] + [s.lineno for n in here for s in n.around]
+    if quoted:
+        lines += [end.statement.lineno for end in located_in(problem).ends if end.ran is first.ran]
+        here_too = re.match(rf"{re.escape(file)}:(\d+):", quoted)
+        number = int(here_too[1]) if here_too else lines[0]
+        near = sorted(set(lines) - {number}, key=lambda n: abs(n - number))[:MOST_BESIDE]
+        return phrase("also_at", lines=_listed(sorted(near))) if near else ""
     own, *others = dict.fromkeys(lines)
-    if quoted:
-        others = [n for n in (own, *others) if not quoted.startswith(f"{file}:{n}:")]
-    listed = ", ".join(f"line {n}" for n in others[: MOST_BESIDE if quoted else MOST_LINES])
-    if quoted:
-        return phrase("also_at", lines=listed) if listed else ""
+    listed = _listed(others[:MOST_LINES])
     told = phrase("first_wrong", value=first.name, line=own, file=file)
     return told + (phrase("or_before", lines=listed) if listed else "")
+
+
+def _listed(lines: list[int]) -> str:
+    return ", ".join(f"line {n}" for n in lines)
 
 
 def _stored_at(problem: Problem, name: str, reason: str) -> str:
