@@ -59,13 +59,6 @@ class Note:
     made_from: list[Note] = field(default_factory=list)
 
     @property
-    def around(self) -> list[ast.stmt]:
-        """The loops and conditions that its statement stands in, the innermost first."""
-        kinds = (ast.For, ast.While, ast.If)
-        inside = [n for n in ast.walk(self.ran.tree) if isinstance(n, kinds)]
-        return [n for n in inside if any(one is self.statement for one in ast.walk(n))][::-1]
-
-    @property
     def is_handed_on(self) -> bool:
         """Whether the statement only takes apart, or names, arrays that there are."""
         node = self.statement
@@ -138,10 +131,14 @@ class Located:
         """What stored a wrong gradient, by its value or its name."""
         wrong, bare = self.problem.wrong[name], name.rpartition(".")[2]
         backwards = self.notes[::-1]
-        same = (n for n in backwards if n.value is not None and distance(n.value, wrong) < 1e-9)
-        alike = (n for n in backwards if n.of == bare)
-        returned = (n for n in backwards if isinstance(n.statement, ast.Return))
-        return next(same, None) or next(alike, None) or next(returned, None)
+        alike = [n for n in backwards if n.of == bare]
+        orders = (
+            [n for n in backwards if n.value is not None and distance(n.value, wrong) < 1e-9],
+            [n for n in alike if n.value is not None and n.value.shape == wrong.shape],
+            [n for n in backwards if isinstance(n.statement, ast.Return)],
+            alike,
+        )
+        return next((notes[0] for notes in orders if notes), None)
 
     def suspects(self, name: str) -> list[Note]:
         """The first value that is known to be wrong, then those that it is computed from.
@@ -153,7 +150,9 @@ class Located:
             return []
         end.verdict = False
         self.ends.append(end)
-        first = min((n for n in _above(end) if n.verdict is False), key=self.notes.index)
+        wrong = [n for n in _above(end) if n.verdict is False]
+        bare = name.rpartition(".")[2]  # what has its name may be a part of it: dx + dy
+        first = min((n for n in wrong if n is end or n.of != bare), key=self.notes.index)
         return _above(first, until=lambda note: note.verdict is True)
 
     def cleared(self) -> set[int]:
@@ -194,17 +193,26 @@ def located(problem: Problem, name: str, quoted: str = "") -> str:
         return ""
     first, file = notes[0], notes[0].ran.file
     here = [n for n in notes if n.ran is first.ran and (n is first or not n.is_handed_on)]
-    lines = [n.statement.lineno for n in here] + [s.lineno for n in here for s in n.around]
+    lines = _lines(first.ran, [n.statement for n in here])
     if quoted:
         lines += [end.statement.lineno for end in located_in(problem).ends if end.ran is first.ran]
         here_too = re.match(rf"{re.escape(file)}:(\d+):", quoted)
         number = int(here_too[1]) if here_too else lines[0]
         near = sorted(set(lines) - {number}, key=lambda n: abs(n - number))[:MOST_BESIDE]
         return phrase("also_at", lines=_listed(sorted(near))) if near else ""
-    own, *others = dict.fromkeys(lines)
+    own, *others = lines
     listed = _listed(others[:MOST_LINES])
     told = phrase("first_wrong", value=first.name, line=own, file=file)
     return told + (phrase("or_before", lines=listed) if listed else "")
+
+
+def _lines(ran: Ran, found: list[ast.stmt]) -> list[int]:
+    """The lines of statements, then those of the loops and conditions that they stand in."""
+    known = set(map(id, found))
+    around = [n for n in ast.walk(ran.tree) if isinstance(n, ast.For | ast.While | ast.If)]
+    around = [n for n in around if any(id(one) in known for one in ast.walk(n))]
+    own = [k for n in found for k in range(n.lineno, (n.end_lineno or n.lineno) + 1)]
+    return list(dict.fromkeys([*own, *(n.lineno for n in around[::-1])]))
 
 
 def _listed(lines: list[int]) -> str:
