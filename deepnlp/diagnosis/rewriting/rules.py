@@ -79,6 +79,8 @@ def _is_letter(node: Any) -> bool:
 def _matches(pattern: Any, node: Any, found: Found) -> bool:
     """Whether a node is of the form of a pattern; notes what its letters stand for."""
     if _is_letter(pattern):
+        if not isinstance(node, ast.expr):
+            return False
         if pattern.id in found:
             return ast.dump(found[pattern.id]) == ast.dump(node)
         found[pattern.id] = node
@@ -146,7 +148,8 @@ class _Filled(ast.NodeTransformer):
             if isinstance(one, ast.Starred):
                 made += self.found["R"]
             elif isinstance(one, ast.keyword) and one.arg is None:
-                made += self.found["Q"]
+                own = [other.arg for other in value]
+                made += [other for other in self.found["Q"] if other.arg not in own]
             else:
                 made.append(self.visit(one))
         return made
