@@ -172,6 +172,6 @@ def turned(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Attribute) and node.attr == "T":
         return node.value
     if ".transpose" in ast.unparse(node):
-        last = [ast.Constant(-1), ast.Constant(-2)]
+        last: list[ast.expr] = [ast.Constant(-1), ast.Constant(-2)]
         return ast.Call(ast.Attribute(node, "swapaxes", ast.Load()), last, [])
     return ast.Attribute(node, "T", ast.Load())
