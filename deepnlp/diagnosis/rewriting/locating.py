@@ -134,7 +134,11 @@ class Located:
         alike = [n for n in backwards if n.of == bare]
         orders = (
             [n for n in backwards if n.value is not None and distance(n.value, wrong) < 1e-9],
-            [n for n in alike if n.is_part or numpy.shape(n.value) == wrong.shape],
+            [
+                n
+                for n in alike
+                if n.is_part or (n.value is not None and n.value.shape == wrong.shape)
+            ],
             [n for n in backwards if isinstance(n.statement, ast.Return)],
             alike,
         )

@@ -87,20 +87,23 @@ def _matches(pattern: Any, node: Any, found: Found) -> bool:
         is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
         return is_number if pattern.id == "K" else not isinstance(node, ast.Slice)
     if isinstance(pattern, ast.AST):
-        if type(pattern) is not type(node):
-            return False
-        if isinstance(pattern, ast.Call):
-            return _matches(pattern.func, node.func, found) and _match_call(pattern, node, found)
-        if isinstance(pattern, ast.Attribute) and pattern.attr == "_":
-            found["_"] = node.attr
-            return _matches(pattern.value, node.value, found)
-        names = [name for name in pattern._fields if name not in _IGNORED]
-        return all(_matches(getattr(pattern, n), getattr(node, n), found) for n in names)
+        return type(pattern) is type(node) and _match_node(pattern, node, found)
     if isinstance(pattern, list):
         return len(pattern) == len(node) and all(
             _matches(*two, found) for two in zip(pattern, node)
         )
     return bool(pattern == node)
+
+
+def _match_node(pattern: Any, node: Any, found: Found) -> bool:
+    """The same for two nodes of a kind."""
+    if isinstance(pattern, ast.Call):
+        return _matches(pattern.func, node.func, found) and _match_call(pattern, node, found)
+    if isinstance(pattern, ast.Attribute) and pattern.attr == "_":
+        found["_"] = node.attr
+        return _matches(pattern.value, node.value, found)
+    names = [name for name in pattern._fields if name not in _IGNORED]
+    return all(_matches(getattr(pattern, n), getattr(node, n), found) for n in names)
 
 
 def _match_call(pattern: ast.Call, node: ast.Call, found: Found) -> bool:
