@@ -349,8 +349,8 @@ class Problem:
 
 _RANDOM = re.compile(r"rand|rng|binomial|bernoulli|drop|uniform|generator", re.IGNORECASE)
 
-WORK = 32_000_000
-"""Numbers that all edited passes of one diagnosis may compute: what takes a second or two."""
+WORK = 14_000_000
+"""Numbers that all edited passes of one diagnosis may compute: what takes a second or less."""
 
 ROUNDING = 1e-8
 """Where a gradient is smaller than this part of the right one, it is what rounding left of 0."""

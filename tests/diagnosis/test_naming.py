@@ -36,7 +36,7 @@ def test_the_museum_shows_every_cause_twice():
 
 
 @pytest.mark.parametrize(
-    ("name", "every", "seed"), [("museum", 2, 0), ("unseen", 6, 1), ("repaired", 18, 2)]
+    ("name", "every", "seed"), [("museum", 7, 0), ("unseen", 12, 1), ("repaired", 38, 2)]
 )
 def test_the_cause_is_named_first(name, every, seed):
     """A sample; ``python -m tests.broken --set museum`` and the others run them whole."""
@@ -45,7 +45,7 @@ def test_the_cause_is_named_first(name, every, seed):
     assert [score for score in scores if score.right < 1] == []
 
 
-@pytest.mark.parametrize(("name", "every"), [("first", 100), ("second", 104)])
+@pytest.mark.parametrize(("name", "every"), [("first", 150), ("second", 155), ("fourth", 15)])
 def test_a_sample_of_the_frozen_sets(name, every):
     """``python -m tests.broken --set first`` runs them whole."""
     verdicts = []
@@ -80,10 +80,10 @@ def is_right(layer):
 
 
 def test_no_right_layer_is_accused():
-    """Every sixth one; their gradients are all checked in one shape elsewhere."""
+    """Every twentieth; their gradients are all checked in one shape elsewhere."""
     right = right_layers(read("museum"))
     assert len(right) > 90
-    sample = {name: right[name] for name in [*right][::6]}
+    sample = {name: right[name] for name in [*right][::20]}
     assert false_accusations(sample, len(sample)) == []
 
 

@@ -98,30 +98,6 @@ def test_a_term_that_is_missing_was_not_assigned(kind):
     assert report.causes[0].name == "term of a sum or product missing"
 
 
-def test_gates_without_names_are_blocks():
-    class Gated:
-        def __init__(self, W):
-            self.W = W
-
-        def forward(self, x):
-            self.x = x
-            self.s = np.tanh(x @ self.W).reshape(len(x), 4, -1)
-            return self.s[:, 0] * self.s[:, 1] + self.s[:, 2] ** 2 * self.s[:, 3]
-
-        def backward(self, dy):
-            a, b, c, d = (self.s[:, k] for k in range(4))
-            ds = np.stack((dy * b, dy * a, 2 * dy * c * d, -dy * c**2), axis=1)
-            da = (ds * (1 - self.s**2)).reshape(len(dy), -1)
-            self.dW = self.x.T @ da
-            da[:, -len(dy[0]) :] *= -1
-            return da @ self.W.T
-
-    rng = np.random.default_rng(0)
-    report = check_gradients(Gated(rng.normal(size=(3, 20))), rng.normal(size=(4, 3)))
-    assert report.causes[0].name == "sign"
-    assert "block 4 of 4 is -1 times" in report.causes[0].evidence
-
-
 # --- Speed, and single numbers ------------------------------------------------------------------
 
 
@@ -151,7 +127,7 @@ def test_an_unknown_takes_no_more_than_seconds():
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
     )
-    assert float(done.stdout) < 6  # about 2.5 on a machine that does nothing else
+    assert float(done.stdout) < 5  # about 2 on a machine that does nothing else
 
 
 def test_a_multiple_of_one_number_is_not_named():

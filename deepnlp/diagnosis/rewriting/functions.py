@@ -57,11 +57,6 @@ class Ran:
         first = self.code.co_varnames[0] if self.code.co_argcount else ""
         self.locals, self.scope, self.frame = variables, _named_in(variables, first), frame
 
-    @cached_property
-    def beside(self) -> str:
-        """The source of the functions that forward runs."""
-        return "\n".join(map(ast.unparse, self.others))
-
     def value(self, text: str) -> Any:
         """The value of an expression when the function returned; UNKNOWN where it has none."""
         if text in self.scope:

@@ -27,7 +27,7 @@ from deepnlp.diagnosis.trace import Trace
 from deepnlp.gradcheck.numeric import HostArray
 
 CLOSE = 1e-7
-MOST_LINES, MOST_BESIDE = 8, 4
+MOST_LINES, MOST_BESIDE = 8, 5
 _MOST_NODES, _MOST_NOTES = 3000, 4000
 _NUMBERS = (numpy.ndarray, numpy.generic, float)
 _GRADIENT_OF = re.compile(r"^(?:d|grad_?|g_|delta_?)_?(.+)$")
@@ -59,19 +59,12 @@ class Note:
     made_from: list[Note] = field(default_factory=list)
 
     @property
-    def around(self) -> list[ast.stmt]:
-        """The loops and conditions that its statement stands in, the innermost first."""
-        kinds = (ast.For, ast.While, ast.If)
-        inside = [n for n in ast.walk(self.ran.tree) if isinstance(n, kinds)]
-        return [n for n in inside if any(one is self.statement for one in ast.walk(n))][::-1]
-
-    @property
     def is_handed_on(self) -> bool:
-        """Whether the statement only takes apart, or names, what there is."""
-        value = getattr(self.statement, "value", None)
-        return isinstance(self.statement, ast.Assign) and isinstance(
-            value, ast.Name | ast.Attribute
-        )
+        """Whether the statement only takes apart, or names, arrays that there are."""
+        node = self.statement
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name | ast.Attribute):
+            return False
+        return self.value is not None or isinstance(node.targets[0], ast.Tuple)
 
     @property
     def is_part(self) -> bool:
@@ -97,12 +90,15 @@ class Located:
     ----------
     notes : list of Note
         In the order of time.
+    ends : list of Note
+        Those that are wrong gradients, as far as it was asked for them.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         backward = backward_of(problem)
         self.notes = _notes(backward) if backward.ran else []
+        self.ends: list[Note] = []
         trace = problem.trace
         if self.notes and trace is not None and len(trace.nodes) <= _MOST_NODES:
             both = backward.trials.gives_both  # then nothing shows what depends on dy
@@ -124,7 +120,8 @@ class Located:
                 continue
             if doubled is not None and _is_among([doubled[k].value], note.value):
                 continue  # it does not depend on dy
-            own = named.get((note.of, note.value.shape)) if "[" not in note.name else None
+            is_named = note.of and "[" not in note.name
+            own = named.get((note.of, note.value.shape)) if is_named else None
             if _is_among(own or known.get(note.value.size, []), note.value):
                 note.verdict = True
             elif own and id(note) not in unfinished and not _holds(parts, note.value):
@@ -134,10 +131,18 @@ class Located:
         """What stored a wrong gradient, by its value or its name."""
         wrong, bare = self.problem.wrong[name], name.rpartition(".")[2]
         backwards = self.notes[::-1]
-        same = (n for n in backwards if n.value is not None and distance(n.value, wrong) < 1e-9)
-        alike = (n for n in backwards if n.of == bare)
-        returned = (n for n in backwards if isinstance(n.statement, ast.Return))
-        return next(same, None) or next(alike, None) or next(returned, None)
+        alike = [n for n in backwards if n.of == bare]
+        orders = (
+            [n for n in backwards if n.value is not None and distance(n.value, wrong) < 1e-9],
+            [
+                n
+                for n in alike
+                if n.is_part or (n.value is not None and n.value.shape == wrong.shape)
+            ],
+            [n for n in backwards if isinstance(n.statement, ast.Return)],
+            alike,
+        )
+        return next((notes[0] for notes in orders if notes), None)
 
     def suspects(self, name: str) -> list[Note]:
         """The first value that is known to be wrong, then those that it is computed from.
@@ -148,7 +153,10 @@ class Located:
         if end is None:
             return []
         end.verdict = False
-        first = min((n for n in _above(end) if n.verdict is False), key=self.notes.index)
+        self.ends.append(end)
+        wrong = [n for n in _above(end) if n.verdict is False]
+        bare = name.rpartition(".")[2]  # what has its name may be a part of it: dx + dy
+        first = min((n for n in wrong if n is end or n.of != bare), key=self.notes.index)
         return _above(first, until=lambda note: note.verdict is True)
 
     def cleared(self) -> set[int]:
@@ -189,15 +197,30 @@ def located(problem: Problem, name: str, quoted: str = "") -> str:
         return ""
     first, file = notes[0], notes[0].ran.file
     here = [n for n in notes if n.ran is first.ran and (n is first or not n.is_handed_on)]
-    lines = [n.statement.lineno for n in here] + [s.lineno for n in here for s in n.around]
-    own, *others = dict.fromkeys(lines)
+    lines = _lines(first.ran, [n.statement for n in here])
     if quoted:
-        others = [n for n in (own, *others) if not quoted.startswith(f"{file}:{n}:")]
-    listed = ", ".join(f"line {n}" for n in others[: MOST_BESIDE if quoted else MOST_LINES])
-    if quoted:
-        return phrase("also_at", lines=listed) if listed else ""
+        lines += [end.statement.lineno for end in located_in(problem).ends if end.ran is first.ran]
+        here_too = re.match(rf"{re.escape(file)}:(\d+):", quoted)
+        number = int(here_too[1]) if here_too else lines[0]
+        near = sorted(set(lines) - {number}, key=lambda n: abs(n - number))[:MOST_BESIDE]
+        return phrase("also_at", lines=_listed(sorted(near))) if near else ""
+    own, *others = lines
+    listed = _listed(others[:MOST_LINES])
     told = phrase("first_wrong", value=first.name, line=own, file=file)
     return told + (phrase("or_before", lines=listed) if listed else "")
+
+
+def _lines(ran: Ran, found: list[ast.stmt]) -> list[int]:
+    """The lines of statements, then those of the loops and conditions that they stand in."""
+    known = set(map(id, found))
+    around = [n for n in ast.walk(ran.tree) if isinstance(n, ast.For | ast.While | ast.If)]
+    around = [n for n in around if any(id(one) in known for one in ast.walk(n))]
+    own = [k for n in found for k in range(n.lineno, (n.end_lineno or n.lineno) + 1)]
+    return list(dict.fromkeys([*own, *(n.lineno for n in around[::-1])]))
+
+
+def _listed(lines: list[int]) -> str:
+    return ", ".join(f"line {n}" for n in lines)
 
 
 def _stored_at(problem: Problem, name: str, reason: str) -> str:

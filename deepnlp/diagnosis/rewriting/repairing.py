@@ -41,10 +41,10 @@ TRACE = 1e-4
 MOST = 8
 """As many changes that repair the same gradients are told."""
 
-STEPS = 600_000
+STEPS = 400_000
 """As many steps are evaluated where nothing says more than a change would."""
 
-STEPS_BESIDE = 300_000
+STEPS_BESIDE = 200_000
 """As many where the cause is known, and only the learner's line is looked for."""
 
 STEPS_OF_A_CHANGE = 30

@@ -79,26 +79,31 @@ def _is_letter(node: Any) -> bool:
 def _matches(pattern: Any, node: Any, found: Found) -> bool:
     """Whether a node is of the form of a pattern; notes what its letters stand for."""
     if _is_letter(pattern):
+        if not isinstance(node, ast.expr):
+            return False
         if pattern.id in found:
             return ast.dump(found[pattern.id]) == ast.dump(node)
         found[pattern.id] = node
         is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
         return is_number if pattern.id == "K" else not isinstance(node, ast.Slice)
     if isinstance(pattern, ast.AST):
-        if type(pattern) is not type(node):
-            return False
-        if isinstance(pattern, ast.Call):
-            return _matches(pattern.func, node.func, found) and _match_call(pattern, node, found)
-        if isinstance(pattern, ast.Attribute) and pattern.attr == "_":
-            found["_"] = node.attr
-            return _matches(pattern.value, node.value, found)
-        names = [name for name in pattern._fields if name not in _IGNORED]
-        return all(_matches(getattr(pattern, n), getattr(node, n), found) for n in names)
+        return type(pattern) is type(node) and _match_node(pattern, node, found)
     if isinstance(pattern, list):
         return len(pattern) == len(node) and all(
             _matches(*two, found) for two in zip(pattern, node)
         )
     return bool(pattern == node)
+
+
+def _match_node(pattern: Any, node: Any, found: Found) -> bool:
+    """The same for two nodes of a kind."""
+    if isinstance(pattern, ast.Call):
+        return _matches(pattern.func, node.func, found) and _match_call(pattern, node, found)
+    if isinstance(pattern, ast.Attribute) and pattern.attr == "_":
+        found["_"] = node.attr
+        return _matches(pattern.value, node.value, found)
+    names = [name for name in pattern._fields if name not in _IGNORED]
+    return all(_matches(getattr(pattern, n), getattr(node, n), found) for n in names)
 
 
 def _match_call(pattern: ast.Call, node: ast.Call, found: Found) -> bool:
@@ -146,7 +151,8 @@ class _Filled(ast.NodeTransformer):
             if isinstance(one, ast.Starred):
                 made += self.found["R"]
             elif isinstance(one, ast.keyword) and one.arg is None:
-                made += self.found["Q"]
+                own = [other.arg for other in value]
+                made += [other for other in self.found["Q"] if other.arg not in own]
             else:
                 made.append(self.visit(one))
         return made
@@ -169,6 +175,6 @@ def turned(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Attribute) and node.attr == "T":
         return node.value
     if ".transpose" in ast.unparse(node):
-        last = [ast.Constant(-1), ast.Constant(-2)]
+        last: list[ast.expr] = [ast.Constant(-1), ast.Constant(-2)]
         return ast.Call(ast.Attribute(node, "swapaxes", ast.Load()), last, [])
     return ast.Attribute(node, "T", ast.Load())

@@ -64,7 +64,8 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
 def _of_exchange(statement: Slot) -> str:
     """The cause where two names are in each other's place."""
     text, value = ast.unparse(statement.node), getattr(statement.node, "value", None)
-    if "@" in text or "dot(" in text:
+    is_sum = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub)
+    if not is_sum and ("@" in text or "dot(" in text):
         return c.TRANSPOSED
     in_blocks = _BLOCKS.search(text) or isinstance(value, ast.Tuple | ast.List)
     return c.GATES_SWAPPED if in_blocks else c.WRONG_VALUE

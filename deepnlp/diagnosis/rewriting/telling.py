@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from deepnlp.diagnosis.places import shortened, source_of
 from deepnlp.diagnosis.problem import Guess, Problem
-from deepnlp.diagnosis.rewriting.functions import Ran
+from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables
 from deepnlp.diagnosis.rewriting.slots import Change
 from deepnlp.diagnosis.rewriting.wording import Setting, worded
 
@@ -47,7 +47,7 @@ def _said(
         for node in ast.walk(ran.tree)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    setting = Setting(ran.scope, assigned, is_bias, problem.is_random)
+    setting = Setting(ran.scope, assigned, is_bias, problem.is_random, loop_variables(ran))
     cause, words = worded(before, after, change.cause, setting)
     old = shortened(source_of(ran.code.co_filename, change.statement.node), _LONGEST)
     new = shortened(ast.unparse(after).split("\n")[0], _LONGEST)

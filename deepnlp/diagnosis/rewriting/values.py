@@ -38,14 +38,11 @@ class Value:
     value : array or number
     cost : float
         Higher for what is longer.
-    is_slope : bool
-        Whether it is made like the derivative of an activation.
     """
 
     text: str
     value: Any
     cost: float
-    is_slope: bool = False
 
     @cached_property
     def node(self) -> ast.expr:
@@ -62,7 +59,7 @@ def values(ran: Ran, forward: list[Ran]) -> list[Value]:
     """What a function could use, each value once, the simplest expression for it."""
     found: dict[Any, Value] = {}
 
-    def add(text: str, value: Any, cost: float, is_slope: bool = False) -> None:
+    def add(text: str, value: Any, cost: float) -> None:
         is_number = isinstance(value, int | float | numpy.generic) and not isinstance(value, bool)
         if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub" and value.size:
             pass
@@ -70,7 +67,7 @@ def values(ran: Ran, forward: list[Ran]) -> list[Value]:
             return
         key = signature(value)
         if key not in found or found[key].cost > cost:
-            found[key] = Value(text, value, cost, is_slope)
+            found[key] = Value(text, value, cost)
 
     for name, value in ran.scope.items():
         add(name, value, 0.0)
@@ -96,7 +93,7 @@ def values(ran: Ran, forward: list[Ran]) -> list[Value]:
             continue
         for form in ("1 - {0} ** 2", "{0} * (1 - {0})", "{0} > 0"):
             text = form.format(one.text)
-            add(text, ran.value(text), 0.7, True)
+            add(text, ran.value(text), 0.7)
         text = f"1 - {one.text}"
         add(text, ran.value(text), 0.5)
     return sorted(found.values(), key=lambda one: one.cost)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from deepnlp.diagnosis.rewriting.differences import (
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.names import DATA, GRAD
 
-_SLOPE = re.compile(r"^1(\.0)? - [\w.]+ \*\* 2$|[<>]=? 0(\.0)?$|heaviside|cosh")
+_SLOPE = re.compile(r"^1(\.0)? - (\S+) (\*\* 2|\* \2)$|[<>]=? 0(\.0)?$|heaviside|cosh")
 _COMPLEMENT = re.compile(r"^1(\.0)? - ([\w.]+)$")
 _LINEAR = (
     "sum", "mean", "dot", "einsum", "matmul", "outer", "reshape", "transpose", "swapaxes", "where",
@@ -46,12 +46,15 @@ class Setting:
         Whether all gradients that it repairs are those of weights with one axis at most.
     is_random : bool
         Whether the forward draws random numbers, as dropout does.
+    loops : collection of str
+        Names that run through the rounds of a loop.
     """
 
     scope: Mapping[str, Any]
     assigned: Mapping[str, ast.expr] = field(default_factory=dict)
     is_bias: bool = False
     is_random: bool = False
+    loops: Collection[str] = ()
 
 
 def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[str, str]:
@@ -212,7 +215,9 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return c.TIME_REVERSED, f"{told}: the order is reversed"
     if isinstance(new, ast.UnaryOp) and dumped(new.operand) == dumped(old):
         return c.SIGN, f"{_quote(old)} has the wrong sign"
-    if cause in (c.FACTOR, c.WRONG_VALUE) and is_number(old, scope) and is_number(new, scope):
+    is_place = {ast.unparse(old), ast.unparse(new)} <= set(setting.loops)  # one index for another
+    is_count = not is_place and is_number(old, scope) and is_number(new, scope)
+    if cause in (c.FACTOR, c.WRONG_VALUE) and is_count:
         return (c.FACTOR if _is_linear(found, scope) else c.WRONG_VALUE), told
     return cause, told
 
