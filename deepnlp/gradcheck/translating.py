@@ -179,7 +179,9 @@ def _write(node: Any, depth: int, lines: list[str]) -> None:
     if isinstance(inner, list):
         empty = {"body": [ast.Pass()], **({} if last is None else {"orelse": []})}
         head = type(node)(**{**vars(node), **empty})
-        _put(ast.unparse(ast.fix_missing_locations(head)).splitlines()[0], node.lineno, depth, lines)
+        _put(
+            ast.unparse(ast.fix_missing_locations(head)).splitlines()[0], node.lineno, depth, lines
+        )
         for one in inner:
             _write(one, depth + 1, lines)
         if last:
