@@ -50,7 +50,7 @@ def named(problem: Problem, guesses: list[Guess], rows: set[str]) -> list[Guess]
         return [first, *ranked[1:]]
     same = next((r for r in repaired if r.cause == first.cause), None)
     of_line = getattr(problem.subject.caller.code.forward, "lines", None)
-    if of_line is not None and same is None:  # of a script, whose wrong line is known
+    if of_line is not None and same is None and first.cause == c.ASSIGNED:  # of a known line
         chosen = repaired[0]
     elif same is not None or _is_decisive(first, repaired):
         chosen = _quoted(first, same or repaired[0])

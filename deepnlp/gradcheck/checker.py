@@ -368,7 +368,7 @@ def _named(subject: Subject, row: Row, first: Cause) -> Cause:
     named = known.causes[0] if known.causes else first
     if named.name == c.UNKNOWN:
         return first
-    return replace(named, evidence=f"{named.evidence}; {first.evidence}")
+    return replace(named, evidence=f"{named.evidence}; {first.evidence}", place=first.place)
 
 
 def _causes_of_operation(subject: Subject) -> list[Cause]:

@@ -77,8 +77,8 @@ def gradient_names(key: Any) -> list[str]:
     ['dW', 'grad_W', 'W_grad', 'd_W']
     """
     key = str(key)
-    both = dict.fromkeys([key, key.strip("_"), key.lower(), key.strip("_").lower()])
-    return [form.format(one) for one in both for form in _FORMS]
+    spelt = [key, key.strip("_"), key.lower(), key.strip("_").lower(), key.replace("_", "")]
+    return [form.format(one) for one in dict.fromkeys(spelt) for form in _FORMS]
 
 
 def belongs(name: str, key: Any) -> bool:
