@@ -182,7 +182,7 @@ def _function(given: Callable[..., Any]) -> Code:
 def _class(kind: type) -> Code:
     torch = sys.modules.get("torch")
     if torch is not None and issubclass(kind, torch.autograd.Function):
-        both = kind.forward, kind.backward
+        both = _method(kind, "forward"), _method(kind, "backward")
         return Code(kind.__name__, object(), _applied(kind), node=torch.zeros(()), in_torch=both)
     if isinstance(inspect.getattr_static(kind, "forward", None), staticmethod | classmethod):
         layer: Any = object.__new__(kind)

@@ -30,6 +30,7 @@ from deepnlp.gradcheck.checks import (
     reason_for_shape,
 )
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
+from deepnlp.gradcheck.lines import states_kept
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
 from deepnlp.gradcheck.subject import Subject, in_numpy_form
 from deepnlp.gradcheck.walking import HostArray, private
@@ -360,11 +361,12 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
 
 def _named(subject: Subject, row: Row, first: Cause) -> Cause:
     """The cause of the first wrong value of lines, if one is found for the lines behind it."""
-    twin = in_numpy_form(subject, row.name)
-    if twin is None:
-        return first
     known = replace(row)
-    _diagnose(twin, [known], [])
+    with states_kept():
+        twin = in_numpy_form(subject, row.name)
+        if twin is None:
+            return first
+        _diagnose(twin, [known], [])
     named = known.causes[0] if known.causes else first
     if named.name == c.UNKNOWN:
         return first

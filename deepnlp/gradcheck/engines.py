@@ -131,9 +131,10 @@ def operations(run: Callable[[], Any]) -> list[Any]:
         is_made = is_node(result) and any(is_node(one) and one is not result for one in args)
         if not is_made or code.co_name.startswith("<"):
             return
-        above: FrameType | None = frame
-        while (above := above.f_back) is not None:
+        above = frame.f_back
+        while above is not None:
             outer.add(above)
+            above = above.f_back
         methods = [vars(kind).get(code.co_name) for kind in type(args[0]).__mro__]
         functions = [*methods, frame.f_globals.get(code.co_name)]
         function = next((f for f in functions if getattr(f, "__code__", None) is code), None)

@@ -68,7 +68,7 @@ class Lines:
         self._places: dict[str, int] = {}  # the line that assigns a name last
         if "torch" in source:
             import_module("torch")
-        self._states = [get() for get, _ in _random_states()]
+        self._states = [get() for get, _ in random_states()]
         self._body = body = ast.parse(source, file).body
         self._file = file
         self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
@@ -191,15 +191,10 @@ class Lines:
     @contextmanager
     def _same_draws(self) -> Iterator[None]:
         """Context in which random numbers are those of the first run; quiet, too."""
-        states = [(put, get()) for get, put in _random_states()]
-        for (put, _), state in zip(states, self._states, strict=True):
-            put(state)
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                yield
-        finally:
-            for put, state in states:
+        with states_kept(), contextlib.redirect_stdout(io.StringIO()):
+            for (_, put), state in zip(random_states(), self._states, strict=True):
                 put(state)
+            yield
 
     def _run_line(self, k: int, names: Names) -> None:
         try:
@@ -214,7 +209,18 @@ class Lines:
             self._run_line(k, names)
 
 
-def _random_states() -> list[tuple[Any, Any]]:
+@contextmanager
+def states_kept() -> Iterator[None]:
+    """Context after which the generators of modules are as they were."""
+    states = [(put, get()) for get, put in random_states()]
+    try:
+        yield
+    finally:
+        for put, state in states:
+            put(state)
+
+
+def random_states() -> list[tuple[Any, Any]]:
     """How the states of the generators of modules are read and put back."""
     found: list[tuple[Any, Any]] = [
         (random.getstate, random.setstate),
