@@ -49,7 +49,10 @@ def named(problem: Problem, guesses: list[Guess], rows: set[str]) -> list[Guess]
             first = replace(first, evidence=first.evidence + unused(problem))
         return [first, *ranked[1:]]
     same = next((r for r in repaired if r.cause == first.cause), None)
-    if same is not None or _is_decisive(first, repaired):
+    of_line = getattr(problem.subject.caller.code.forward, "lines", None)
+    if of_line is not None and same is None and first.cause == c.ASSIGNED:  # of a known line
+        chosen = repaired[0]
+    elif same is not None or _is_decisive(first, repaired):
         chosen = _quoted(first, same or repaired[0])
     else:
         pairs = [(g, r) for g in ranked[1:] for r in repaired if g.cause == r.cause]

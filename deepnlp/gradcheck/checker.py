@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import math
+import sys
 import threading
-from collections.abc import Collection, Mapping
-from contextlib import nullcontext, redirect_stdout
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
@@ -16,18 +17,23 @@ import numpy
 
 from deepnlp.backend import Generator
 from deepnlp.gradcheck import causes as c
-from deepnlp.gradcheck.behaviour import check_behaviour
-from deepnlp.gradcheck.causes import Cause
-from deepnlp.gradcheck.comparing import accept_means, compare_all
-from deepnlp.gradcheck.direction import ALL, compare_directions
-from deepnlp.gradcheck.engines import assignment, doubles, is_operation, operations
-from deepnlp.gradcheck.linearity import ignores_dout
-from deepnlp.gradcheck.outputs import compare_forward, not_finite
-from deepnlp.gradcheck.randomness import private
+from deepnlp.gradcheck.causes import Cause, say
+from deepnlp.gradcheck.checks import (
+    ALL,
+    accept_means,
+    check_behaviour,
+    compare_all,
+    compare_directions,
+    compare_forward,
+    ignores_dout,
+    not_finite,
+    reason_for_shape,
+)
+from deepnlp.gradcheck.engines import assignment, is_operation, operations
+from deepnlp.gradcheck.lines import states_kept
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
-from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject, in_numpy_form
-from deepnlp.gradcheck.walking import HostArray
+from deepnlp.gradcheck.walking import HostArray, private
 
 METHODS = ("auto", "complex", "central", "direction")
 TOLERANCES = {"complex": 1e-10, "central": 1e-6}
@@ -121,7 +127,7 @@ def check_gradients(
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
     silence = redirect_stdout(io.StringIO()) if quiet else nullcontext()
-    with _one_at_a_time, doubles(), silence:
+    with _one_at_a_time, _doubles(), silence:
         subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)
@@ -135,6 +141,20 @@ def check_gradients(
             raise RuntimeError(f"{subject.name}: {ended}") from error
         finally:
             subject.leave()  # what is not the object's own is left as it was
+
+
+@contextmanager
+def _doubles() -> Iterator[None]:
+    """Context in which torch makes tensors of float64, if it is there."""
+    torch = sys.modules.get("torch")
+    kind = torch.get_default_dtype() if torch is not None else None
+    if torch is not None:
+        torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        if torch is not None:
+            torch.set_default_dtype(kind)
 
 
 def _check(subject: Subject, method: str, rng: Generator, tolerance: float | None) -> Report:
@@ -201,10 +221,8 @@ def _compare_elsewhere(
 def _expect_something(subject: Subject) -> None:
     if not subject.variables and not subject.missing:
         listed = ", ".join(f"{n} ({reason})" for n, reason in subject.not_checked.items())
-        raise ValueError(
-            f"check_gradients: nothing to check: {subject.name} takes no input of floating-point "
-            "numbers and holds no weight" + (f"; not checked: {listed}" if listed else "")
-        )
+        more = f"; not checked: {listed}" if listed else ""
+        raise ValueError(say("nothing", name=subject.name, more=more))
 
 
 def _compare(
@@ -292,10 +310,7 @@ def _numeric_gradients(
 
 
 def _not_analytic(subject: Subject) -> ValueError:
-    return ValueError(
-        f"check_gradients: the forward of {subject.name} is not analytic, or loses the imaginary "
-        "part on the way (as np.abs, np.linalg.norm and float32 do): use method='central'"
-    )
+    return ValueError(say("not analytic", name=subject.name))
 
 
 def _kinks(subject: Subject, rows: list[Row], rng: Generator) -> list[str]:
@@ -335,7 +350,7 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
     for row in bad:
         unknown = not row.causes or row.causes[0].name == c.UNKNOWN
         if subject.returns_nothing and row.name in subject.input_names:
-            told = f"backward returned None for the gradient of {row.name}: end it with return dx"
+            told = say("returned None", name=row.name)
             row.causes = [Cause(c.ZERO, f"{subject.name}: {told}")]
         elif row.note and unknown:
             cause, reason = _reason_for_shape(subject, row)
@@ -346,19 +361,20 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
 
 def _named(subject: Subject, row: Row, first: Cause) -> Cause:
     """The cause of the first wrong value of lines, if one is found for the lines behind it."""
-    twin = in_numpy_form(subject, row.name)
-    if twin is None:
-        return first
     known = replace(row)
-    _diagnose(twin, [known], [])
+    with states_kept():
+        twin = in_numpy_form(subject, row.name)
+        if twin is None:
+            return first
+        _diagnose(twin, [known], [])
     named = known.causes[0] if known.causes else first
     if named.name == c.UNKNOWN:
         return first
-    return replace(named, evidence=f"{named.evidence}; {first.evidence}")
+    return replace(named, evidence=f"{named.evidence}; {first.evidence}", place=first.place)
 
 
 def _causes_of_operation(subject: Subject) -> list[Cause]:
-    """Of the first operation of an engine of single numbers that goes backward wrong, or does not add up."""
+    """Of the first operation on single numbers that goes backward wrong, or does not add up."""
     is_one = is_operation(subject.caller.code.forward) or any(
         variable.get().size > 1 for variable in subject.variables.values()
     )
@@ -377,10 +393,8 @@ def _causes_of_operation(subject: Subject) -> list[Cause]:
             overwriting.append(operation)
     if not overwriting or len(overwriting) == len(found) > 1:  # backward may begin at zero
         return []
-    told = (
-        f"{overwriting[0].__name__} is right where a number is used once; where it is used twice, "
-        f"its gradient keeps one of the two: add up with +=; {assignment(overwriting[0])}"
-    )
+    place = assignment(overwriting[0])
+    told = say("keeps one", name=overwriting[0].__name__, place=place)
     return [Cause(c.ASSIGNED, f"{subject.name}: {told}", place=assignment(overwriting[0]))]
 
 

@@ -13,48 +13,16 @@ import inspect
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.names import DATA, GRAD, name_of
+from deepnlp.gradcheck.names import DATA, GRAD, is_node, is_tensor, name_of, plain
 from deepnlp.gradcheck.walking import LIBRARIES
 
-_PLAIN = (numpy.ndarray, numpy.generic, str, bytes, int, float, complex, type(None), type)
-
-
 _SAMPLES = 4  # of the numbers that a function of single numbers was given
-
-
-def is_node(value: Any) -> bool:
-    """Whether it keeps numbers and their gradient, and can go backward."""
-    if not is_box(value) or not hasattr(value, "backward"):
-        return False
-    return is_tensor(value) or bool(name_of(GRAD, value))
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether it is a tensor of torch."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
-
-
-def is_box(value: Any) -> bool:
-    """Whether it is an object that keeps numbers."""
-    is_array = isinstance(value, _PLAIN) or hasattr(type(value), "__array_function__")
-    return not is_array and bool(name_of(DATA, value))
-
-
-def plain(value: Any) -> Any:
-    """The numbers of a node or a box; other values as they are."""
-    if not is_box(value):
-        return value
-    if is_tensor(value):
-        return value.detach().resolve_conj().numpy()
-    return plain(getattr(value, name_of(DATA, value)))
 
 
 def leaf(like: Any, value: Any, seed: float = 0.0) -> Any:
@@ -163,9 +131,10 @@ def operations(run: Callable[[], Any]) -> list[Any]:
         is_made = is_node(result) and any(is_node(one) and one is not result for one in args)
         if not is_made or code.co_name.startswith("<"):
             return
-        above: FrameType | None = frame
-        while (above := above.f_back) is not None:
+        above = frame.f_back
+        while above is not None:
             outer.add(above)
+            above = above.f_back
         methods = [vars(kind).get(code.co_name) for kind in type(args[0]).__mro__]
         functions = [*methods, frame.f_globals.get(code.co_name)]
         function = next((f for f in functions if getattr(f, "__code__", None) is code), None)
@@ -186,20 +155,6 @@ def operations(run: Callable[[], Any]) -> list[Any]:
     finally:
         sys.setprofile(before)
     return [operation(*one) for one in found.values()]
-
-
-@contextmanager
-def doubles() -> Iterator[None]:
-    """Context in which torch makes tensors of float64, if it is there."""
-    torch = sys.modules.get("torch")
-    kind = torch.get_default_dtype() if torch is not None else None
-    if torch is not None:
-        torch.set_default_dtype(torch.float64)
-    try:
-        yield
-    finally:
-        if torch is not None:
-            torch.set_default_dtype(kind)
 
 
 def _takes_gradient(y: Any) -> bool:

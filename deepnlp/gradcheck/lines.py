@@ -22,9 +22,8 @@ from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.causes import UNKNOWN, Cause
-from deepnlp.gradcheck.engines import is_box, plain
-from deepnlp.gradcheck.names import LOSSES, gradient_names
+from deepnlp.gradcheck.causes import UNKNOWN, Cause, say
+from deepnlp.gradcheck.names import LOSSES, gradient_names, is_box, plain
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.translating import (
     NotTranslatedError,
@@ -69,7 +68,7 @@ class Lines:
         self._places: dict[str, int] = {}  # the line that assigns a name last
         if "torch" in source:
             import_module("torch")
-        self._states = [get() for get, _ in _random_states()]
+        self._states = [get() for get, _ in random_states()]
         self._body = body = ast.parse(source, file).body
         self._file = file
         self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
@@ -91,10 +90,7 @@ class Lines:
                           and name in last), "")  # fmt: skip
         self._output = self.loss or (known[0] if known else "")
         if not self._output:
-            raise ValueError(
-                f"check_gradients: {file} computes no gradient: expected lines that assign dW for "
-                "an array W, or gradients={'W': 'dW'}"
-            )
+            raise ValueError(say("no lines", file=file))
         self._until = last.get(self._output, -1) + 1
         self._weight = 1.0 if self.loss else plain(eval(pairs[self._output], end))
         checked = [n for n in known if n != self._output]
@@ -103,7 +99,7 @@ class Lines:
         self.gradients = {n: plain(eval(pairs[n], end)) for n in checked}
         self._first = self._scalar(end)
         self._places = last
-        spots = {n: self._writing[_root(pairs[n])][-1] for n in checked}
+        spots = {n: (self._writing.get(_root(pairs[n])) or body)[-1] for n in checked if body}
         quoted = {n: ast.get_source_segment(source, node) or "" for n, node in spots.items()}
         self.places = {
             n: f"{Path(file).name}:{node.lineno}: {' '.join(quoted[n].split())}"
@@ -172,7 +168,7 @@ class Lines:
         right = [row.name for row in rows[: rows.index(bad)]]
         so_far = f"; right so far: the gradients of {', '.join(right)}" if right else ""
         where = self.places.get(bad.name, "")
-        told = f"the gradient of {bad.name} is the first wrong value: {where}{so_far}"
+        told = say("first wrong", name=bad.name, where=where, so_far=so_far)
         return Cause(UNKNOWN, told, place=where)
 
     def _scalar(self, names: Names) -> Any:
@@ -195,15 +191,10 @@ class Lines:
     @contextmanager
     def _same_draws(self) -> Iterator[None]:
         """Context in which random numbers are those of the first run; quiet, too."""
-        states = [(put, get()) for get, put in _random_states()]
-        for (put, _), state in zip(states, self._states, strict=True):
-            put(state)
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                yield
-        finally:
-            for put, state in states:
+        with states_kept(), contextlib.redirect_stdout(io.StringIO()):
+            for (_, put), state in zip(random_states(), self._states, strict=True):
                 put(state)
+            yield
 
     def _run_line(self, k: int, names: Names) -> None:
         try:
@@ -218,7 +209,18 @@ class Lines:
             self._run_line(k, names)
 
 
-def _random_states() -> list[tuple[Any, Any]]:
+@contextmanager
+def states_kept() -> Iterator[None]:
+    """Context after which the generators of modules are as they were."""
+    states = [(put, get()) for get, put in random_states()]
+    try:
+        yield
+    finally:
+        for put, state in states:
+            put(state)
+
+
+def random_states() -> list[tuple[Any, Any]]:
     """How the states of the generators of modules are read and put back."""
     found: list[tuple[Any, Any]] = [
         (random.getstate, random.setstate),

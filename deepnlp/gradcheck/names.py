@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
+
+import numpy
 
 GRADS = ("grads", "gradients", "grad", "dparams", "derivatives")
 """A list or dict of gradients beside one of weights."""
@@ -74,8 +77,8 @@ def gradient_names(key: Any) -> list[str]:
     ['dW', 'grad_W', 'W_grad', 'd_W']
     """
     key = str(key)
-    both = dict.fromkeys([key, key.strip("_"), key.lower(), key.strip("_").lower()])
-    return [form.format(one) for one in both for form in _FORMS]
+    spelt = [key, key.strip("_"), key.lower(), key.strip("_").lower(), key.replace("_", "")]
+    return [form.format(one) for one in dict.fromkeys(spelt) for form in _FORMS]
 
 
 def belongs(name: str, key: Any) -> bool:
@@ -91,3 +94,34 @@ def belongs(name: str, key: Any) -> bool:
 def name_of(names: tuple[str, ...], owner: Any) -> str:
     """The first of these names that an object has; an empty one if it has none."""
     return next((name for name in names if hasattr(owner, name)), "")
+
+
+_PLAIN = (numpy.ndarray, numpy.generic, str, bytes, int, float, complex, type(None), type)
+
+
+def is_node(value: Any) -> bool:
+    """Whether it keeps numbers and their gradient, and can go backward."""
+    if not is_box(value) or not hasattr(value, "backward"):
+        return False
+    return is_tensor(value) or bool(name_of(GRAD, value))
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it is a tensor of torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_box(value: Any) -> bool:
+    """Whether it is an object that keeps numbers."""
+    is_array = isinstance(value, _PLAIN) or hasattr(type(value), "__array_function__")
+    return not is_array and bool(name_of(DATA, value))
+
+
+def plain(value: Any) -> Any:
+    """The numbers of a node or a box; other values as they are."""
+    if not is_box(value):
+        return value
+    if is_tensor(value):
+        return value.detach().resolve_conj().numpy()
+    return plain(getattr(value, name_of(DATA, value)))

@@ -1,15 +1,36 @@
-"""The gradient of a function from its values alone."""
+"""The gradient of a function from its values alone, and code under test as such a function."""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
 
-from deepnlp.backend import asnumpy
-from deepnlp.gradcheck.walking import HostArray
+from deepnlp.backend import Generator, asarray, asnumpy
+from deepnlp.gradcheck.adapters import Caller, Code
+from deepnlp.gradcheck.causes import say
+from deepnlp.gradcheck.names import is_box, plain
+from deepnlp.gradcheck.variables import Variable
+from deepnlp.gradcheck.walking import (
+    GENERATORS,
+    Carried,
+    Generators,
+    Holder,
+    HostArray,
+    holders,
+    is_real,
+    items,
+    leaves,
+    mapped,
+)
+from deepnlp.layer import Layer, no_backward
+from deepnlp.parameter import Parameter
 
 _COMPLEX_STEP = 1e-30
 _CENTRAL_STEPS = (1e-2, *(10.0**-k for k in range(4, 11)))
@@ -154,3 +175,328 @@ def has_kink(along: Callable[[float], Any], precision: float) -> bool:
             return False
         apart.append(right - left)
     return bool(abs(apart[0] - apart[1]) <= 0.2 * abs(apart[1]))
+
+
+_MOVE = 0.01  # of the typical size of a variable
+
+
+class Function:
+    """The forward of code under test as a scalar function of its variables.
+
+    Parameters
+    ----------
+    code : Code
+        Its object is turned to float64.
+    inputs : tuple
+        What forward takes by position.
+    named : dict of str to value
+        What it takes by name.
+
+    Attributes
+    ----------
+    variables : dict of str to Variable
+    weights : list of array
+        The scalar is the sum of all outputs times these.
+    in_single : bool
+        Whether forward computes in float32, whatever goes in.
+    found : list of Holder
+        All that the code can reach.
+    is_ours : bool
+        Whether the object is a :class:`deepnlp.layer.Layer`.
+    """
+
+    def __init__(self, code: Code, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+        self.name, self.layer = code.name, code.layer
+        functions = [f for f in (code.forward, code.backward) if f is not None]
+        self.functions = [getattr(f, "function", f) for f in functions]  # of an operation
+        self.caller = Caller(code, inputs, named)
+        self.is_ours = isinstance(self.layer, Layer)
+        self.inputs = _as_doubles([*inputs, *named.values()])
+        self.input_names = self.caller.input_names
+        self.found = self._reached()
+        own = {id(holder.owner) for holder in holders(self.layer)}
+        self._borrowed = _contents([h for h in self.found if id(h.owner) not in own])
+        if self.is_ours:
+            self.layer.astype("float64")
+        else:
+            _widen(self.found)
+        self.variables: dict[str, Variable] = {}
+        self.weights: list[Any] = []
+        self.in_single = False
+        self._is_updated = False  # whether a backward may have changed the weights
+        self._generators = Generators(self.found)
+        self.snapshot = self.layer.snapshot() if self.is_ours else {}
+        self._carried = None
+        try:
+            self._carried = None if self.is_ours else Carried(self._reached, self._run)
+        except BaseException:
+            self._give_back()
+            raise
+        self.found = self._reached()  # with what the first forwards made
+
+    def _reached(self) -> list[Holder]:
+        """All that the code can reach."""
+        objects = [value for _, value in leaves(self.inputs)]
+        return holders(self.layer, *self.functions, *objects, shared=not self.is_ours)
+
+    # --- Forwards ---------------------------------------------------------------------------
+
+    def restore(self) -> None:
+        """Put back weights, hidden states, counters and random generators."""
+        if self._is_updated:
+            for variable in self.variables.values():
+                variable.put_back()
+            self._is_updated = False
+        if self._carried is None:
+            self.layer.restore(self.snapshot)
+        else:
+            self._carried.restore()
+        self._generators.restore()
+
+    def leave(self) -> None:
+        """Put back what is not the object's own: generators, globals, what closures hold."""
+        self.restore()
+        self._give_back()
+
+    def _give_back(self) -> None:
+        for entries, key, value, content in self._borrowed:
+            value[...] = content
+            if not isinstance(entries, tuple):
+                entries[key] = value
+
+    def forward(self) -> list[HostArray]:
+        """Outputs on the host, from the state that was carried at the start."""
+        return [numpy.array(asnumpy(y)) for y in self.raw_forward()]
+
+    def raw_forward(self) -> list[Any]:
+        """Outputs as they come, from the state that was carried at the start."""
+        self.restore()
+        with no_backward():
+            return self._run()
+
+    def _run(self) -> list[Any]:
+        return self.caller.forward(self.fresh_inputs())
+
+    def fresh_inputs(self) -> list[Any]:
+        """Copies, because a forward may change its arguments."""
+        return list(mapped(_copied, self.inputs))
+
+    def draw_weights(self, rng: Generator) -> None:
+        """Weight the outputs at random; all by 1 if backward takes no gradient."""
+        outputs, again = self.forward(), self.forward()
+        self._generators.keep_changed()
+        title = self.caller.title("forward")
+        if any(y.dtype.kind not in "fiub" for y in outputs):
+            kinds = [type(y.item()).__name__ if y.ndim == 0 else str(y.dtype) for y in outputs]
+            returned = ", ".join(kinds).replace("NoneType", "None")
+            raise TypeError(say("no numbers", title=title, returned=returned))
+        for one, other in zip(outputs, again, strict=True):
+            if one.shape != other.shape or not numpy.allclose(
+                one, other, rtol=1e-9, atol=0, equal_nan=True
+            ):
+                raise ValueError(say("random", title=title))
+        self.in_single = any(y.dtype == numpy.float32 for y in outputs)
+        takes = self.caller.takes_gradients
+        self.weights = [rng.normal(size=y.shape) if takes else numpy.ones(()) for y in outputs]
+
+    def loss(self) -> Any:
+        """Sum of all outputs times their weights."""
+        outputs = self.raw_forward()
+        return sum((w * asnumpy(y)).sum() for w, y in zip(self.weights, outputs, strict=True))
+
+    # --- Slopes -----------------------------------------------------------------------------
+
+    def numeric_gradient(
+        self, name: str, method: str, expected: HostArray | None = None
+    ) -> HostArray:
+        """Gradient of the weighted sum of the outputs with respect to one variable, by forwards."""
+        variable = self.variables[name]
+        original = variable.get()
+
+        def f(value: HostArray) -> Any:
+            variable.set(value)
+            return self.loss()
+
+        with self._in_numbers(method):
+            return numerical_gradient(f, original, method, self.rounding, expected)
+
+    def slope(self, directions: dict[str, HostArray], method: str) -> float:
+        """Derivative of the weighted sum along one direction in several variables."""
+        originals = {name: self.variables[name].get() for name in directions}
+
+        def along(s: HostArray) -> Any:
+            for name, direction in directions.items():
+                self.variables[name].set(originals[name] + s * direction)
+            return self.loss()
+
+        with self._in_numbers(method):
+            return float(numerical_gradient(along, numpy.zeros(()), method, self.rounding))
+
+    def random_directions(self, rng: Generator) -> dict[str, HostArray]:
+        """A random direction in every variable, of its typical size."""
+        values = self.values().items()
+        return {
+            name: numpy.asarray(typical_size(v) * rng.normal(size=v.shape)) for name, v in values
+        }
+
+    def is_analytic(self, rng: Generator) -> bool:
+        """Whether the complex step agrees with a central difference along a random direction."""
+        directions = self.random_directions(rng)
+        central = self.slope(directions, "central")
+        try:
+            complex_ = self.slope(directions, "complex")
+        except Exception:  # a forward may lose or refuse the imaginary part anywhere
+            return False
+        return bool(abs(complex_ - central) <= 1e-4 * max(abs(central), 1e-4 * self.scale()))
+
+    def has_kink(self, directions: dict[str, HostArray]) -> bool:
+        """Whether the slopes along a direction differ on its two sides."""
+        originals = {name: self.variables[name].get() for name in directions}
+
+        def along(step: float) -> Any:
+            for name, direction in directions.items():
+                self.variables[name].set(originals[name] + step * direction)
+            return self.loss()
+
+        with self._in_numbers("central"):
+            return has_kink(along, self.rounding)
+
+    def has_kink_at(self, name: str, index: tuple[int, ...]) -> bool:
+        """Whether the slopes along one entry of a variable differ on its two sides."""
+        value = self.variables[name].get()
+        direction = numpy.zeros(value.shape)
+        direction[index] = min(typical_size(value), 1.0)
+        return self.has_kink({name: direction})
+
+    def values(self) -> dict[str, HostArray]:
+        """The value of every variable."""
+        return {name: variable.get() for name, variable in self.variables.items()}
+
+    def move(self, values: dict[str, HostArray], steps: dict[str, HostArray], sign: int) -> None:
+        """Put every variable a small step aside of a value; upwards where else it is refused."""
+        for way in (lambda step: sign * step, numpy.abs):
+            for name, variable in self.variables.items():
+                variable.set(values[name] + way(_MOVE * steps.get(name, 0.0)))
+                variable.remember()
+            with warnings.catch_warnings(), contextlib.suppress(Exception):
+                warnings.simplefilter("ignore")
+                if all(numpy.isfinite(y).all() for y in self.forward()):
+                    return
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of the outputs."""
+        return 1e-6 if self.in_single else 1e-15
+
+    def look_for_float32(self, rng: Generator) -> None:
+        """See whether forward computes in float32 inside: small steps then change it in jumps."""
+        if self.in_single or not self.variables:
+            return
+        originals, directions = self.values(), self.random_directions(rng)
+
+        def along(step: float) -> Any:
+            for name, direction in directions.items():
+                self.variables[name].set(originals[name] + step * direction)
+            return self.loss()
+
+        with self._in_numbers("central"):
+            size = max(self.scale(), sum(float(numpy.abs(w).sum()) for w in self.weights))
+            self.in_single = noise_of(along) > 1e-12 * size
+
+    def scale(self) -> float:
+        """Size of the numbers that the weighted sum adds up."""
+        terms = zip(self.weights, self.forward(), strict=True)
+        return max((float(numpy.abs(w * y).sum()) for w, y in terms), default=0.0)
+
+    def rounding_of_slopes(self, name: str) -> float:
+        """The rounding error of an analytic gradient where a function is saturated.
+
+        A backward computes 1 - y^2 from a y near 1: right to an absolute eps, however small the
+        result is. That error is weighted by dy and multiplied by the other variables.
+        """
+        others = [v.get() for other, v in self.variables.items() if other != name]
+        largest = max((float(numpy.abs(v).max(initial=1.0)) for v in others), default=1.0)
+        weighted = sum(float(numpy.abs(w).sum()) for w in self.weights)
+        return 100 * float(numpy.finfo("float64").eps) * max(weighted * largest, self.scale())
+
+    @contextmanager
+    def _in_numbers(self, method: str) -> Iterator[None]:
+        """Turn every variable to complex numbers where they are needed; put all back after.
+
+        Every one: a buffer may take its dtype from any of them. A complex number that lands in a
+        real buffer loses its derivative, which is an error; other warnings are of no interest here.
+        """
+        self.restore()
+        originals = self.values()
+        with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", numpy.exceptions.ComplexWarning)
+            try:
+                if method == "complex":
+                    if self.is_ours:
+                        self.layer.astype("complex128")
+                    for name, variable in self.variables.items():
+                        variable.set(originals[name].astype("complex128"))
+                yield
+            finally:
+                warnings.simplefilter("ignore", numpy.exceptions.ComplexWarning)
+                if self.is_ours:
+                    self.layer.astype("float64")
+                for name, variable in self.variables.items():
+                    variable.set(originals[name])
+
+
+def _contents(found: list[Holder]) -> list[tuple[Any, Any, HostArray, HostArray]]:
+    """The arrays that these hold, and copies of them."""
+    return [
+        (holder.entries, key, value, value.copy())
+        for holder in found
+        for key, value in items(holder.entries)
+        if is_real(value) and value.flags.writeable
+    ]
+
+
+def _widen(found: list[Holder]) -> None:
+    """Turn the float32 arrays of objects into float64, each array once."""
+    wide: dict[int, tuple[Any, Any]] = {}
+    for holder in found:
+        entries = holder.entries
+        for key, value in list(items(entries)):
+            if isinstance(value, Parameter):
+                value.astype("float64")
+            elif is_real(value) and value.dtype != numpy.float64 and not isinstance(entries, tuple):
+                pair = wide.setdefault(id(value), (value, value.astype("float64")))
+                entries[key] = pair[1]
+
+
+def _as_doubles(values: list[Any]) -> list[Any]:
+    """Inputs live on the host, floating-point ones in float64; other values stay as they are.
+
+    A single number is a variable only where there is no array of numbers.
+    """
+    found = [_double(value) if isinstance(value, list) else value for value in values]
+    found = list(mapped(_double, found))
+    if not any(is_real(value) for _, value in leaves(found)):
+        found = [numpy.array(value) if isinstance(value, float) else value for value in found]
+    return found
+
+
+def _double(value: Any) -> Any:
+    """An array of numbers as one of float64; a list of numbers is one, too."""
+    if isinstance(value, list):
+        has_numbers = all(isinstance(one, int | float) for _, one in leaves(value))
+        with contextlib.suppress(ValueError):  # lists of several lengths
+            return _double(numpy.asarray(value)) if value and has_numbers else value
+        return value
+    value = numpy.asarray(plain(value)) if is_box(value) else value
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        value = asnumpy(value)
+        return numpy.array(value, dtype="float64" if value.dtype.kind == "f" else value.dtype)
+    return value
+
+
+def _copied(value: Any) -> Any:
+    """A copy of an array or a generator, which a forward may change."""
+    if isinstance(value, numpy.ndarray):
+        return asarray(value.copy())
+    return copy.deepcopy(value) if isinstance(value, GENERATORS) else value

@@ -6,6 +6,8 @@ import ast
 import inspect
 import math
 import re
+import tomllib
+from importlib.resources import files
 from typing import Any
 
 import numpy
@@ -14,43 +16,12 @@ from deepnlp.backend import Generator, asarray
 from deepnlp.backend.shapes import shape
 from deepnlp.gradcheck.loading import Own
 
-DEFAULTS = {"N": 3, "T": 4, "D": 4, "H": 5, "V": 7}
-"""Sizes of letters that are not given."""
-
-LETTERS = {
-    "D": "input_size input_dim in_features in_dim n_in num_inputs fan_in input_features d_in d "
-    "d_model wordvec_size embedding_size embedding_dim embed_size embed_dim dim features",
-    "H": "hidden_size hidden_dim output_size output_dim out_features out_dim n_out num_outputs h "
-    "fan_out output_features d_out n_hidden num_hidden units hidden",
-    "V": "vocab_size vocabulary_size num_embeddings num_classes n_classes vocab v",
-    "N": "batch_size batch n",
-    "T": "seq_len seq_length sequence_length time_size time_steps t",
-}
-"""Customary names of sizes in a constructor, by letter."""
-
-WEIGHTS = {
-    "W": "D,H", "w": "D,H", "b": "H", "Wx": "D,H", "Wh": "H,H", "E": "V,D", "U": "V,D", "g": "D",
-    "gamma": "D", "beta": "D", "bh": "H", "weight": "D,H", "weights": "D,H", "bias": "H",
-}  # fmt: skip
-"""Shapes of weights by their customary names in a constructor or a function."""
-
-STATES = {"h_prev": "N,H", "c_prev": "N,H", "h": "N,H", "c": "N,H", "h0": "N,H", "c0": "N,H",
-          "prev_h": "N,H", "prev_c": "N,H"}  # fmt: skip
-"""Shapes of states by their customary names in forward."""
-
+_DATA = tomllib.loads(files(__package__).joinpath("own.toml").read_text("utf-8"))
+DEFAULTS: dict[str, int] = _DATA["sizes"]
+LETTERS, WEIGHTS, STATES = _DATA["letters"], _DATA["weights"], _DATA["states"]
+OPTIONS: dict[str, Any] = _DATA["options"]
+INTEGERS: list[str] = _DATA["integers"]["names"].split()
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-
-OPTIONS: dict[str, Any] = {
-    "bn_param": {"mode": "train"}, "ln_param": {}, "gn_param": {"eps": 1e-5},
-    "dropout_param": {"mode": "train", "p": 0.6, "seed": 1},
-    "conv_param": {"stride": 1, "pad": 1},
-    "pool_param": {"pool_height": 2, "pool_width": 2, "stride": 2},
-    "hparameters": {"stride": 1, "pad": 1}, "reg": 0.1, "eps": 1e-5, "p": 0.6, "G": 1,
-}  # fmt: skip
-"""Options by their customary names in a function."""
-
-INTEGERS = ("ids", "idx", "xs_ids", "words", "targets", "target", "labels", "t", "ts")
-"""Inputs with these names are integers below V."""
 
 
 def build_own(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Generator, asarray
-from deepnlp.gradcheck.function import Function
+from deepnlp.gradcheck.numeric import Function
 from deepnlp.gradcheck.variables import State
 from deepnlp.layers.recurrent import TimeRecurrent
 

@@ -12,23 +12,24 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import Generator, asarray, asnumpy
-from deepnlp.gradcheck.conventions import code_of_lines, read_code
-from deepnlp.gradcheck.engines import is_box
-from deepnlp.gradcheck.function import Function
-from deepnlp.gradcheck.gradients import (
+from deepnlp.gradcheck.adapters import Part, code_of_lines, hand_over, parts, read_code
+from deepnlp.gradcheck.causes import say
+from deepnlp.gradcheck.lines import Lines
+from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, belongs, gradient_names, is_box
+from deepnlp.gradcheck.numeric import Function
+from deepnlp.gradcheck.states import draw_states
+from deepnlp.gradcheck.translating import in_numpy
+from deepnlp.gradcheck.variables import (
+    Attribute,
     Held,
+    Input,
+    Weight,
     held_arrays,
     held_views,
     kept_gradient,
     local_names,
     path_of,
 )  # fmt: skip
-from deepnlp.gradcheck.lines import Lines
-from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, belongs, gradient_names
-from deepnlp.gradcheck.returned import Part, hand_over, parts
-from deepnlp.gradcheck.states import draw_states
-from deepnlp.gradcheck.translating import in_numpy
-from deepnlp.gradcheck.variables import Attribute, Input, Weight
 from deepnlp.gradcheck.walking import HostArray, holders, is_real, items, leaves, mapped
 
 
@@ -101,10 +102,7 @@ class Subject(Function):
         keys = [*known, *(str(held.key) for held in self._held)]
         keys += [str(path[-1]) for path, _ in leaves(self.inputs)]
         if strange := [name for name in self.constants if name not in keys]:
-            raise ValueError(
-                f"check_gradients: constants should be names of arrays, got {strange[0]!r}; there "
-                f"are {', '.join(known)}"
-            )
+            raise ValueError(say("constants", name=strange[0], known=", ".join(known)))
 
     def _add_input(self, position: int, path: tuple[Any, ...], value: Any) -> None:
         name = self.input_names[path[0]]
@@ -354,10 +352,7 @@ class Subject(Function):
         is_data = is_loss and has_weights and not WEIGHT.search(key)
         if not is_data or has_siblings or is_local:
             return ""
-        return (
-            "without a gradient: right for data; if it is a weight, return its gradient; "
-            f"else say constants=[{key!r}]"
-        )
+        return say("no gradient", key=key)
 
     def _hand_over(self, returned: Any) -> None:
         """What backward returned, to the inputs and weights it belongs to."""
@@ -382,9 +377,7 @@ class Subject(Function):
         for name, source in self._table.items():
             for what, known in ((name, variables), (source, held)):
                 if what not in known:
-                    raise ValueError(
-                        f"check_gradients: gradients names {what!r}; there are {', '.join(known)}"
-                    )
+                    raise ValueError(say("gradients", what=what, known=", ".join(known)))
             variables[name].forced = held[source]
 
     def _fits(self, returned: Any) -> bool:
@@ -437,9 +430,9 @@ class Subject(Function):
         try:
             return numpy.array(numpy.real(asnumpy(grad)), dtype="float64")
         except (TypeError, ValueError) as error:
+            title, kind = self.caller.title("backward"), type(grad).__name__
             raise TypeError(
-                f"check_gradients: {self.caller.title('backward')} gave a {type(grad).__name__} "
-                f"for the gradient of {name}; d{name} should be an array of shape {like.shape}"
+                say("no array", title=title, kind=kind, name=name, shape=like.shape)
             ) from error
 
 

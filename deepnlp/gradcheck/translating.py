@@ -48,8 +48,10 @@ class _ToNumPy(ast.NodeTransformer):
         name, owner = function.attr, function.value
         is_function = re.fullmatch(r"(torch|F|nn|functional|np)(\.\w+)*", ast.unparse(owner))
         args = [ast.unparse(one) for one in ([] if is_function else [owner]) + node.args]
-        named = {k.arg: ast.unparse(k.value) for k in node.keywords if k.arg not in _DROPPED}
-        table, name = _table(), {"clip": "clamp", "concat": "cat"}.get(name, name)
+        named = {
+            str(k.arg): ast.unparse(k.value) for k in node.keywords if k.arg not in _DROPPED
+        }
+        table = _table()
         if name not in table["calls"]:
             if is_function or name in table["same"]["names"].split():
                 text = ", ".join([*args, *(f"{k}={v}" for k, v in named.items())])
@@ -179,7 +181,9 @@ def _write(node: Any, depth: int, lines: list[str]) -> None:
     if isinstance(inner, list):
         empty = {"body": [ast.Pass()], **({} if last is None else {"orelse": []})}
         head = type(node)(**{**vars(node), **empty})
-        _put(ast.unparse(ast.fix_missing_locations(head)).splitlines()[0], node.lineno, depth, lines)
+        _put(
+            ast.unparse(ast.fix_missing_locations(head)).splitlines()[0], node.lineno, depth, lines
+        )
         for one in inner:
             _write(one, depth + 1, lines)
         if last:

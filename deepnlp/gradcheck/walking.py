@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import copy
 import dis
+import functools
 import inspect
+import pickle
 import random
 import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from functools import cache
+from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy
 
 from deepnlp.backend import Generator
+from deepnlp.parameter import View
 
 HostArray = numpy.ndarray[Any, Any]
 
 _CLOSED = (numpy.ndarray, numpy.generic, Generator, numpy.random.RandomState, random.Random)
 _LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType)
 _LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
-_OPEN = ("builtins", "collections", "types")  # of whose objects one looks inside
+_OPEN = ("builtins", "collections", "functools", "types")  # of whose objects one looks inside
 LIBRARIES = sys.stdlib_module_names | {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
 
 
@@ -46,7 +50,8 @@ class Fields(MutableMapping[str, Any]):
             self._dict = owner.__globals__
             named = [n for n in globals_of(owner.__code__) if n in self._dict]
             named = [n for n in named if not _is_large(self._dict[n])]
-            self._names = [*self._cells, *_defaults(owner), *named]
+            self._slots = [*vars(owner)]  # the attributes of a function
+            self._names = [*self._cells, *_defaults(owner), *self._slots, *named]
         elif isinstance(owner, type):
             self._dict = vars(owner)
             self._names = [n for n in self._dict if not n.startswith("__")]
@@ -74,6 +79,8 @@ class Fields(MutableMapping[str, Any]):
             named = self.owner.__kwdefaults__ or {}
             if name in named:
                 named[name] = value
+            elif name in self._slots:
+                setattr(self.owner, name, value)
             elif name in _defaults(self.owner):
                 given = {n: v for n, v in _defaults(self.owner).items() if n not in named}
                 self.owner.__defaults__ = tuple({**given, name: value}.values())
@@ -129,6 +136,8 @@ def entries_of(owner: Any) -> Any:
         return owner
     if isinstance(owner, set | frozenset):
         return tuple(owner)
+    if isinstance(owner, functools.partial):
+        return owner.keywords
     if isinstance(owner, _LEAVES):
         return None
     has_slots = any("__slots__" in vars(kind) for kind in type(owner).__mro__[:-1])
@@ -166,6 +175,8 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
             if not _is_written(value) or id(value) in found:
                 continue
             holder = holder._replace(owner=value)
+        if isinstance(value, functools.partial):
+            waiting.append(holder._replace(owner=value.func))
         room = type(value).__module__.split(".")[0]
         entries = None if room in sys.stdlib_module_names.difference(_OPEN) else holder.entries
         if entries is None:
@@ -263,3 +274,178 @@ def _is_set(cell: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+class _Gone:
+    """Stands for an attribute that is not there."""
+
+
+class Carried:
+    """Hidden states, counters and lists of any object.
+
+    What a forward changes of the attributes that were there before it is what it carries. An array
+    that the first forward makes and the second leaves alone, such as a weight whose shape follows
+    from the first input, belongs to the object and stays.
+
+    Parameters
+    ----------
+    reached : callable
+        Gives all that the object holds.
+    forward : callable
+        Runs one forward of it.
+    """
+
+    def __init__(self, reached: Callable[[], list[Holder]], forward: Callable[[], Any]) -> None:
+        self._lists: list[tuple[Any, list[Any]]] = []
+        self._entries: list[tuple[Any, Any, Any, Any]] = []
+        self._made: list[tuple[Any, Any, Any, Any]] = []
+        before = _snapshot(reached())
+        forward()
+        once = _snapshot(reached())
+        forward()
+        for number, (holder, values) in before.items():
+            entries = holder.entries
+            if isinstance(entries, list | deque) and len(entries) != len(values):
+                self._lists.append((entries, [kept for kept, _ in values.values()]))
+                _refill(*self._lists[-1])
+            after_one = once[number][1] if number in once else {}
+            for key in [*values, *(key for key, _ in items(entries) if key not in values)]:
+                now, kept = _get(entries, key), values.get(key, (_Gone, None))
+                is_made = (kept[0] is None or kept[0] is _Gone) and _is_left_alone(now, once)
+                if not _differs(now, kept):
+                    continue
+                if is_made and not _differs(now, after_one.get(key)):
+                    if isinstance(now, numpy.ndarray):
+                        self._made.append((holder.owner, key, kept[0], now))
+                else:
+                    self._entries.append((holder.owner, key, *kept))
+        self.restore()
+
+    def holds(self, holder: Holder, key: Any) -> bool:
+        """Whether an attribute is among what is carried."""
+        return any(holder.owner is owner and key == k for owner, k, _, _ in self._entries)
+
+    def restore(self) -> None:
+        """Put everything back."""
+        for entries, kept in self._lists:
+            _refill(entries, kept)
+        for owner, key, kept, content in self._entries:
+            if content is not None:
+                kept[...] = content
+            _put(owner, key, kept)
+
+    @contextmanager
+    def as_at_first(self) -> Iterator[None]:
+        """Without the arrays that the first forward made."""
+        for owner, key, before, _ in self._made:
+            _put(owner, key, before)
+        try:
+            yield
+        finally:
+            for owner, key, _, made in self._made:
+                _put(owner, key, made)
+
+
+def _is_left_alone(value: Any, once: dict[int, tuple[Holder, dict[Any, Any]]]) -> bool:
+    """Whether it is an array, or an object whose attributes the second forward left alone."""
+    if isinstance(value, numpy.ndarray) or id(value) not in once:
+        return isinstance(value, numpy.ndarray)
+    holder, values = once[id(value)]
+    is_object = not isinstance(holder.owner, list | dict | deque)
+    return is_object and not any(_differs(v, values.get(k)) for k, v in items(holder.entries))
+
+
+def _put(owner: Any, key: Any, value: Any) -> None:
+    entries = entries_of(owner)
+    if value is _Gone:
+        entries.pop(key, None)
+    else:
+        entries[key] = value
+
+
+def _refill(entries: Any, kept: list[Any]) -> None:
+    entries.clear()
+    entries.extend(kept)
+
+
+def _snapshot(found: list[Holder]) -> dict[int, tuple[Holder, dict[Any, tuple[Any, Any]]]]:
+    """All values as they are, each with a copy of it if it is an array."""
+    return {
+        id(holder.owner): (
+            holder,
+            {
+                key: (value, value.copy() if isinstance(value, numpy.ndarray) else None)
+                for key, value in items(holder.entries)
+            },
+        )
+        for holder in found
+        if not isinstance(holder.owner, View) and not isinstance(holder.entries, tuple)
+    }
+
+
+def _get(entries: Any, key: Any) -> Any:
+    return entries.get(key, _Gone) if hasattr(entries, "keys") else entries[key]
+
+
+def _differs(now: Any, before: tuple[Any, Any] | None) -> bool:
+    """Whether a value is another object, or an array with other contents."""
+    if before is None or now is not before[0]:
+        return True
+    content = before[1]
+    return content is not None and not numpy.array_equal(
+        now, content, equal_nan=content.dtype.kind == "f"
+    )
+
+
+_ENTROPY = 0x5EED_0F_6AD_C4EC_0DD5_A11E_2B1D
+"""No seed of a user gives the numbers that follow from it, beside his own."""
+
+GENERATORS = (Generator, numpy.random.RandomState, random.Random)
+
+
+def private(rng: Generator | None) -> Generator:
+    """A generator whose numbers no seed gives; they follow from ``rng``, if there is one."""
+    drawn = [] if rng is None else rng.integers(0, 2**32, size=4).tolist()
+    return numpy.random.default_rng(numpy.random.SeedSequence([_ENTROPY, *drawn]))
+
+
+class Generators:
+    """All generators that code can reach: of its objects, classes, functions and modules.
+
+    Parameters
+    ----------
+    found : list of Holder
+    """
+
+    def __init__(self, found: list[Holder]) -> None:
+        self._all = [(get, put, get()) for get, put in _generators(found)]
+
+    def keep_changed(self) -> None:
+        """Forget those that a forward left alone."""
+        self._all = [
+            (get, put, state)
+            for get, put, state in self._all
+            if pickle.dumps(get()) != pickle.dumps(state)
+        ]
+
+    def restore(self) -> None:
+        """Put back what they were."""
+        for _, put, state in self._all:
+            put(state)
+
+
+def _generators(found: list[Holder]) -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
+    states: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
+        (random.getstate, random.setstate),
+        (numpy.random.get_state, numpy.random.set_state),
+    ]
+    values = [value for holder in found for _, value in items(holder.entries)]
+    for value in {id(v): v for v in values if isinstance(v, GENERATORS)}.values():
+        if isinstance(value, Generator):
+            bits = value.bit_generator
+            states.append((partial(getattr, bits, "state"), partial(setattr, bits, "state")))
+        elif isinstance(value, numpy.random.RandomState):
+            states.append((value.get_state, value.set_state))
+        else:
+            states.append((value.getstate, value.setstate))
+    return states

@@ -1,25 +1,228 @@
-"""Calling anybody's code: what forward gives, what backward takes, and what goes between them."""
+"""What people bring, as two functions: what goes into forward and backward, and what comes out.
+
+Objects, pairs of functions, functions of a context, losses with gradients, closures, engines and
+lines each become a :class:`Code`; the :class:`Caller` calls any of them in the same way, and
+:func:`hand_over` gives what backward returned to the variables.
+"""
 
 from __future__ import annotations
 
+import ast
+import copy
 import inspect
-from collections.abc import Callable
-from typing import Any
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, wraps
+from typing import Any, NamedTuple
 
 import numpy
 
-from deepnlp.gradcheck.conventions import Code, Context
-from deepnlp.gradcheck.engines import (
-    go_backward,
-    gradient_of,
-    is_node,
-    is_tensor,
-    leaf,
-    plain,
-)  # fmt: skip
-from deepnlp.gradcheck.names import CACHES, GRADIENT, OUTPUT, belongs
-from deepnlp.gradcheck.returned import names_returned
+from deepnlp.gradcheck.causes import say
+from deepnlp.gradcheck.engines import go_backward, gradient_of, leaf
+from deepnlp.gradcheck.lines import Lines
+from deepnlp.gradcheck.names import CACHES, GRADIENT, OUTPUT, belongs, is_node, is_tensor, plain
+from deepnlp.gradcheck.variables import Attribute, Input
 from deepnlp.gradcheck.walking import leaves, mapped
+
+
+class Context:
+    """What functions such as those of ``torch.autograd`` keep their values in."""
+
+    saved_tensors: tuple[Any, ...] = ()
+    needs_input_grad = (True,) * 32
+
+    def save_for_backward(self, *values: Any) -> None:
+        """Keep values for backward, which finds them in ``saved_tensors``."""
+        self.saved_tensors = values
+
+    @property
+    def saved_values(self) -> tuple[Any, ...]:
+        """The same, as MiniTorch calls them."""
+        return self.saved_tensors
+
+
+@dataclass
+class Code:
+    """The forward and the backward of somebody's code.
+
+    Attributes
+    ----------
+    name : str
+    layer : object
+        Holds the weights; a copy.
+    forward : callable
+        Of the user.
+    backward : callable, optional
+        None where what forward gives says how: gradients beside the loss, a function behind the
+        outputs, or nodes that go backward by themselves.
+    node : object, optional
+        A node of the engine that takes the inputs.
+    is_again : bool
+        Whether backward takes what forward takes, as ``gradient(x, t)`` beside ``loss(x, t)``.
+    has_context : bool
+        Whether both take a context first.
+    lines : Lines, optional
+        The lines that forward runs.
+    in_torch : tuple of functions, optional
+        The forward and the backward of a function of torch.
+    """
+
+    name: str
+    layer: Any
+    forward: Callable[..., Any]
+    backward: Callable[..., Any] | None = None
+    node: Any = None
+    is_again: bool = False
+    has_context: bool = False
+    lines: Lines | None = None
+    in_torch: tuple[Any, Any] | None = None
+
+    def __post_init__(self) -> None:
+        firsts = {
+            next(iter(inspect.signature(function).parameters), "")
+            for function in (self.forward, self.backward)
+            if function is not None
+        }
+        self.has_context = firsts <= {"ctx", "context"}
+
+
+def read_code(given: Any, inputs: Any = ()) -> Code:
+    """Forward and backward of a layer in any form, copied.
+
+    Raises
+    ------
+    TypeError
+        If they are not there.
+    """
+    if given is None:
+        raise TypeError(say("none"))
+    if isinstance(given, tuple | list):
+        return _pair(given)
+    if isinstance(given, type):
+        return _class(given)
+    if inspect.isroutine(given):
+        return _function(given)
+    layer = _copied(given)
+    name = type(layer).__name__
+    node = next((one for _, one in leaves(inputs) if is_node(one)), None) or _node_of(layer)
+    if node is not None:
+        return Code(name, layer, layer if callable(layer) else _method(layer, "forward"), node=node)
+    if hasattr(layer, "loss") and not hasattr(layer, "forward"):
+        again = getattr(layer, "gradient", None)
+        return Code(name, layer, layer.loss, again, is_again=again is not None)
+    is_called = not hasattr(layer, "forward") and callable(layer)
+    forward = layer.__call__ if is_called else _method(layer, "forward")
+    backward = getattr(layer, "backward", None)
+    if backward is None and hasattr(layer, "derivative"):
+        return Code(name, layer, forward, lambda dout: dout * layer.derivative())
+    return Code(name, layer, forward, backward)
+
+
+def code_of_lines(lines: Lines) -> Code:
+    """A function of every array of which the lines compute the gradient."""
+
+    def run(*values: Any) -> Any:
+        return lines.forward(*values)
+
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    parameters = [inspect.Parameter(f"value_{k}", kind) for k in range(len(lines.values))]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return Code("lines", object(), run, lines=lines)
+
+
+def _copied(layer: Any) -> Any:
+    """A copy, or an error that names the attribute of which there can be none."""
+    try:
+        return copy.deepcopy(layer)
+    except Exception as error:
+        for name, value in getattr(layer, "__dict__", {}).items():
+            try:
+                copy.deepcopy(value)
+            except Exception:
+                raise TypeError(
+                    say("not copied", name=name, kind=type(layer).__name__, error=error)
+                ) from error
+        raise
+
+
+def _pair(given: Any) -> Code:
+    if len(given) != 2 or not all(map(callable, given)):
+        raise TypeError(say("pair"))
+    if isinstance(given[1], type) and hasattr(given[1], "apply"):
+        return Code(given[1].__name__, object(), *_applying(*given))
+    names = [getattr(function, "__name__", "function") for function in given]
+    name = names[0].removesuffix("_forward") if "<" not in names[0] else names[1]
+    return Code(name.removesuffix("_backward"), object(), *given)
+
+
+def _applying(forward: Callable[..., Any], kind: Any) -> tuple[Any, Any]:
+    """A function of arrays, and the ``apply`` of an object made with the tensors of its inputs."""
+    kept: list[Any] = []
+
+    @wraps(forward)
+    def run(*inputs: Any) -> Any:
+        kept[:] = inputs
+        return forward(*map(plain, inputs))
+
+    return run, lambda grad_output: kind(*kept).apply(grad_output)
+
+
+def _function(given: Callable[..., Any]) -> Code:
+    """A function, or a method of an object, which is copied."""
+    name = getattr(given, "__name__", "function")
+    owner = getattr(given, "__self__", None)
+    if owner is None or inspect.ismodule(owner) or isinstance(owner, type):
+        return Code(name, object(), given)
+    layer = copy.deepcopy(owner)
+    return Code(f"{type(layer).__name__}.{name}", layer, getattr(layer, name))
+
+
+def _class(kind: type) -> Code:
+    torch = sys.modules.get("torch")
+    if torch is not None and issubclass(kind, torch.autograd.Function):
+        both = _method(kind, "forward"), _method(kind, "backward")
+        return Code(kind.__name__, object(), _applied(kind), node=torch.zeros(()), in_torch=both)
+    if isinstance(inspect.getattr_static(kind, "forward", None), staticmethod | classmethod):
+        layer: Any = object.__new__(kind)
+        return Code(kind.__name__, layer, _method(layer, "forward"), _method(layer, "backward"))
+    try:
+        taken = ", ".join(inspect.signature(kind).parameters)
+    except (TypeError, ValueError):
+        taken = "..."
+    raise TypeError(say("class", kind=kind.__name__, taken=taken))
+
+
+def _applied(kind: Any) -> Callable[..., Any]:
+    """``kind.apply`` with the arguments of its forward."""
+
+    def apply(*inputs: Any) -> Any:
+        return kind.apply(*inputs)
+
+    parameters = list(inspect.signature(kind.forward).parameters.values())
+    is_old = bool(parameters) and parameters[0].name in ("ctx", "context")
+    apply.__signature__ = inspect.Signature(parameters[is_old:])  # type: ignore[attr-defined]
+    apply.__name__ = kind.__name__
+    return apply
+
+
+def _node_of(layer: Any) -> Any:
+    """A node of the engine whose function this is, as those of DeZero; None of other objects."""
+    call: Any = next(
+        (vars(k)["__call__"] for k in type(layer).__mro__ if "__call__" in vars(k)), None
+    )
+    kind: Any = getattr(call, "__globals__", {}).get("Variable")
+    is_function = isinstance(kind, type) and hasattr(layer, "forward")
+    return kind(numpy.zeros(())) if is_function and hasattr(kind, "backward") else None
+
+
+def _method(layer: Any, name: str) -> Any:
+    method = getattr(layer, name, None)
+    if callable(method):
+        return method
+    raise TypeError(say("no method", kind=type(layer).__name__, name=name))
+
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -129,15 +332,13 @@ class Caller:
 
             if told := told_in_shapes(error):
                 title = self.title("forward")
-                raise ValueError(
-                    f"check_gradients: {title}: {told}; these do not fit: {error}"
-                ) from error
+                raise ValueError(say("shapes", title=title, told=told, error=error)) from error
             if self._outputs or not (absent := self._absent()):
                 raise
             how = ", ".join(f"{name}=..." for name in absent)
+            kind = type(error).__name__
             raise TypeError(
-                f"check_gradients: {self.title('forward')} ended in {type(error).__name__}: "
-                f"{error}; does it need what was not given? check_gradients(layer, ..., {how})"
+                say("absent", title=self.title("forward"), kind=kind, error=error, how=how)
             ) from error
         if result is None:  # kept, as layer.dinputs is by backward
             result = getattr(self.code.layer, "output", None)
@@ -222,11 +423,9 @@ class Caller:
         self._match_others(needed, outputs)
         needed = [name for name in needed if name not in self._others]
         if len(needed) > len(outputs):
-            s = "s" if len(outputs) > 1 else ""
-            raise TypeError(
-                f"check_gradients: {self.title('backward')} takes {', '.join(needed)}; forward "
-                f"gave {len(outputs)} output{s}"
-            )
+            gave = f"{len(outputs)} output{'s' if len(outputs) > 1 else ''}"
+            title, taken = self.title("backward"), ", ".join(needed)
+            raise TypeError(say("too much taken", title=title, taken=taken, gave=gave))
         free = [p for p in free if p.name not in self._others]
         self.default = free[0].default if free else inspect.Parameter.empty
         self._gradients = [p for p in self._taken if p in free or p.kind is p.VAR_POSITIONAL]
@@ -380,3 +579,168 @@ def _is_output(value: Any) -> bool:
     return not isinstance(value, tuple | list | dict | str | int | type(None)) and not callable(
         value
     )
+
+
+class Part(NamedTuple):
+    """A gradient that was returned; ``name`` is empty where it is not known, or a key of a dict."""
+
+    name: str
+    value: Any
+    is_key: bool = False
+
+
+def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> list[Part]:
+    """The gradients that backward returned, in order.
+
+    Parameters
+    ----------
+    returned : object
+    names : list of str
+        Under which they are returned, after the source of backward.
+    shape : tuple of int, optional
+        Of the only input: a list of that shape is one gradient.
+    """
+    if isinstance(returned, list) and shape is not None and _shape_of(returned) == shape:
+        return [Part("", returned)]
+    found = list(_flat(returned))
+    if len(names) == len(found):
+        found = [p if p.name else Part(n, p.value) for n, p in zip(names, found, strict=True)]
+    return found
+
+
+def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[Attribute]) -> None:
+    """Give each part to the variable it belongs to, by its name or by its place.
+
+    Parameters
+    ----------
+    given : list of Part
+    inputs : list of Input
+        Those that have a gradient, of ``count`` inputs.
+    weights : list of Attribute
+        Those whose gradient is nowhere else: it may be returned behind those of the inputs.
+    """
+    both: list[Input | Attribute] = [*inputs, *weights]
+    for variable in both:
+        variable.returned, variable.is_returned = None, False
+    keyed = [(part, _owner(part, both)) for part in given if part.is_key]
+    if any(owner is not None for _, owner in keyed):
+        given = [part for part in given if not part.is_key]
+        for part, owner in keyed:
+            if owner is not None:
+                _give(owner, part)
+    inputs = [v for v in inputs if not v.is_returned]
+    weights = [v for v in weights if not v.is_returned]
+    owners = [_owner(part, [*inputs, *weights]) for part in given]
+    known = [v for v in owners if v is not None]
+    of_weights = any(isinstance(v, Attribute) for v in known)
+    if len({id(v) for v in known}) == len(given) and (of_weights or len(given) < len(inputs)):
+        for variable, part in zip(known, given, strict=True):
+            _give(variable, part)
+        return
+    # One for each input, such as (None, dx) for (ids, x); or one for each that has a gradient.
+    by_place = [(v, given[v.position]) for v in inputs] if len(given) >= count else []
+    in_order = list(zip(inputs, given, strict=False))
+    rest = given[len(inputs) :]
+    if _fit(by_place) or (len(given) == count and not _fit(in_order)):
+        in_order, rest = by_place, given[count:]
+    elif len(given) < len(inputs) and not _fit(in_order):
+        in_order = _by_shape(inputs, given) or in_order
+    for variable, part in in_order:
+        _give(variable, part)
+    for part in rest:
+        left = [v for v in weights if not v.is_returned and part.value is not None]
+        alike = [v for v in left if numpy.shape(part.value) == v.get().shape]
+        if owner := _owner(part, left) or next(iter(alike), None):
+            _give(owner, part)
+
+
+def _by_shape(inputs: list[Input], given: list[Part]) -> list[tuple[Input, Part]]:
+    """Each part and the next input of its shape; nothing if there is one without."""
+    left = iter(inputs)
+    alike = [
+        next((v for v in left if _shape_of(part.value) == v.get().shape), None) for part in given
+    ]
+    pairs = zip(alike, given, strict=True)
+    return [(v, part) for v, part in pairs if v is not None] if None not in alike else []
+
+
+def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
+    """The variable that a part belongs to by its name."""
+    return next((v for v in variables if belongs(part.name, v.key)), None)
+
+
+def _give(variable: Input | Attribute, part: Part) -> None:
+    variable.returned, variable.is_returned = part.value, True
+
+
+def _fit(pairs: Sequence[tuple[Input, Part]]) -> bool:
+    """Whether every gradient has the shape of its input."""
+    return bool(pairs) and all(_shape_of(part.value) == v.get().shape for v, part in pairs)
+
+
+def _flat(value: Any, name: str = "") -> Iterator[Part]:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from _flat(one, str(key))
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _flat(one)
+    else:
+        yield Part(name, value, bool(name))
+
+
+def _shape_of(value: Any) -> tuple[int, ...] | None:
+    try:
+        return numpy.shape(value)
+    except ValueError:
+        return None
+
+
+def names_returned(function: Callable[..., Any], nested: bool = True) -> list[str]:
+    """Names in the last ``return a, (b, self.c)`` or ``return a``; empty ones for expressions.
+
+    Where they are not nested, one for each thing that is returned, though it be a tuple.
+    """
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    if not inspect.isfunction(function):
+        return []
+    return _names_in(function, nested)
+
+
+@cache
+def _names_in(function: Callable[..., Any], nested: bool) -> list[str]:
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+        tree = ast.parse(source)
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return []
+    outer = tree.body[0]
+    returns = [node.value for node in _own_nodes(outer) if isinstance(node, ast.Return)]
+    if not returns or returns[-1] is None:
+        return []
+    last = returns[-1]
+    if isinstance(last, ast.Tuple | ast.List) and not nested:
+        return list(map(_name_of, last.elts))
+    return list(map(_name_of, _leaves(last)))
+
+
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """All in the body of a function but not in functions inside."""
+    for one in ast.iter_child_nodes(node):
+        if not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            yield one
+            yield from _own_nodes(one)
+
+
+def _leaves(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Tuple | ast.List):
+        for one in node.elts:
+            yield from _leaves(one)
+    else:
+        yield node
+
+
+def _name_of(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
