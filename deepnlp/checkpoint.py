@@ -13,6 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import HostArray, read_npz, write_npz
@@ -21,9 +23,13 @@ from deepnlp.models import Model
 from deepnlp.text import Vocabulary
 
 FLOATS = ("float16", "float32", "float64")
+PRETRAINED = {path.stem: path for path in Path(__file__).with_name("pretrained").glob("*.npz")}
+"""Trained models in the package, by name; docs/pretrained.md says how each was made."""
 
 
-def save(path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = None) -> None:
+def save(
+    path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = None, half: bool = False
+) -> None:
     """Write a model to one ``.npz`` file, all of it or nothing.
 
     The file is written beside its final name and then renamed, so that a crash on the way leaves
@@ -37,6 +43,8 @@ def save(path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = Non
         A model of ``deepnlp.models``, or layers plugged together by hand.
     vocab : Vocabulary, optional
         Stored with the model; ``model.vocab`` by default.
+    half : bool
+        Round the numbers to float16: a file of half the size, to hand on and not to train on.
 
     Examples
     --------
@@ -48,7 +56,10 @@ def save(path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = Non
     ...     load(path).vocab_size
     7
     """
-    write_npz(path, *pack_model(model, vocab))
+    arrays, meta = pack_model(model, vocab)
+    if half:
+        arrays = {name: array.astype(np.float16) for name, array in arrays.items()}
+    write_npz(path, arrays, meta)
 
 
 def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
@@ -58,7 +69,8 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
     ----------
     path : str or path
         A file, or the folder of a run: then its ``best.npz``, or its ``checkpoint.npz`` where no
-        epoch was finished yet.
+        epoch was finished yet. Or the name of a model that comes with the package: ``"pydocs-small"``,
+        the model of ``deepnlp train``, and ``"dates"``, which writes dates in ISO 8601.
     into : Layer, optional
         A model that is already built. Needed where layers were plugged together by hand; its
         parameters must have the names and shapes in the file, and keep their number type.
@@ -114,6 +126,8 @@ def model_file(path: str | PathLike[str]) -> Path:
     'model.npz'
     """
     path = Path(path)
+    if str(path) in PRETRAINED and not path.exists():
+        return PRETRAINED[str(path)]
     if not path.is_dir():
         return path
     for file in (path / "best.npz", path / "checkpoint.npz"):
@@ -195,12 +209,12 @@ def check_parameters(
     for name, parameter in named.items():
         if name not in arrays:
             raise ValueError(f"the model has a {what} {name}, the file has none of that name")
-        array, types = arrays[name], (str(parameter.dtype),) if exactly else FLOATS
+        array, types = arrays[name], (str(parameter.dtype), "float16") if exactly else FLOATS
         if array.shape != parameter.shape:
             shape = f"{what} {name} should have shape {parameter.shape}"
             raise ValueError(f"{shape}, the file has {array.shape}")
         if array.dtype.name not in types:
-            expected = " or ".join(types)
+            expected = " or ".join(types[:1] if exactly else types)
             raise ValueError(f"{what} {name} should be {expected}, the file has {array.dtype}")
     if strange := [name for name in arrays if name not in named]:
         raise ValueError(f"the file has a {what} {strange[0]}, the model has none of that name")

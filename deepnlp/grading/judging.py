@@ -14,6 +14,7 @@ import numpy as np
 
 from deepnlp.backend import asnumpy
 from deepnlp.gradcheck import numerical_gradient
+from deepnlp.gradcheck.causes import ZERO
 from deepnlp.gradcheck.loading import load_own
 from deepnlp.gradcheck.own import build_own
 from deepnlp.grading.assignment import Assignment, Task
@@ -94,6 +95,8 @@ def _graded(task: Task, session: Session, seed: int, unusual: str) -> Mark:
         session.begin()
         trusted = _of_exercise(task, session) if task.name else _of_target(task, session, seed)
         its_own = _its_own(task, session, trusted)
+        if trusted.ok and its_own.diagnosis == ZERO:  # kept elsewhere than the check looks for it
+            its_own = trusted
     except EndedError as ended:
         trusted = its_own = Verdict.wrong(ended.diagnosis, ended.text)
     if not trusted.ok and its_own.ok:
