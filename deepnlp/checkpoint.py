@@ -109,6 +109,9 @@ def unpack_model(
     held = sum(array.size for array in parameters.values())
     model: Any = rebuild(path, meta, held) if into is None else into
     try:
+        for name, parameter in model.named_parameters():
+            if name in parameters and parameters[name].dtype == np.float16:  # to hand on
+                parameters[name] = parameters[name].astype(str(parameter.dtype))
         check_parameters(model, parameters, exactly=into is None)
         vocabs = check_vocabularies(model, meta)
         set_parameters(model, parameters)
@@ -209,12 +212,12 @@ def check_parameters(
     for name, parameter in named.items():
         if name not in arrays:
             raise ValueError(f"the model has a {what} {name}, the file has none of that name")
-        array, types = arrays[name], (str(parameter.dtype), "float16") if exactly else FLOATS
+        array, types = arrays[name], (str(parameter.dtype),) if exactly else FLOATS
         if array.shape != parameter.shape:
             shape = f"{what} {name} should have shape {parameter.shape}"
             raise ValueError(f"{shape}, the file has {array.shape}")
         if array.dtype.name not in types:
-            expected = " or ".join(types[:1] if exactly else types)
+            expected = " or ".join(types)
             raise ValueError(f"{what} {name} should be {expected}, the file has {array.dtype}")
     if strange := [name for name in arrays if name not in named]:
         raise ValueError(f"the file has a {what} {strange[0]}, the model has none of that name")
