@@ -13,6 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import HostArray, read_npz, write_npz
@@ -21,9 +23,13 @@ from deepnlp.models import Model
 from deepnlp.text import Vocabulary
 
 FLOATS = ("float16", "float32", "float64")
+PRETRAINED = {path.stem: path for path in Path(__file__).with_name("pretrained").glob("*.npz")}
+"""Trained models in the package, by name; docs/pretrained.md says how each was made."""
 
 
-def save(path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = None) -> None:
+def save(
+    path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = None, half: bool = False
+) -> None:
     """Write a model to one ``.npz`` file, all of it or nothing.
 
     The file is written beside its final name and then renamed, so that a crash on the way leaves
@@ -37,6 +43,8 @@ def save(path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = Non
         A model of ``deepnlp.models``, or layers plugged together by hand.
     vocab : Vocabulary, optional
         Stored with the model; ``model.vocab`` by default.
+    half : bool
+        Round the numbers to float16: a file of half the size, to hand on and not to train on.
 
     Examples
     --------
@@ -48,7 +56,10 @@ def save(path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = Non
     ...     load(path).vocab_size
     7
     """
-    write_npz(path, *pack_model(model, vocab))
+    arrays, meta = pack_model(model, vocab)
+    if half:
+        arrays = {name: array.astype(np.float16) for name, array in arrays.items()}
+    write_npz(path, arrays, meta)
 
 
 def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
@@ -58,7 +69,8 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
     ----------
     path : str or path
         A file, or the folder of a run: then its ``best.npz``, or its ``checkpoint.npz`` where no
-        epoch was finished yet.
+        epoch was finished yet. Or the name of a model that comes with the package: ``"pydocs-small"``,
+        the model of ``deepnlp train``, and ``"dates"``, which writes dates in ISO 8601.
     into : Layer, optional
         A model that is already built. Needed where layers were plugged together by hand; its
         parameters must have the names and shapes in the file, and keep their number type.
@@ -97,6 +109,9 @@ def unpack_model(
     held = sum(array.size for array in parameters.values())
     model: Any = rebuild(path, meta, held) if into is None else into
     try:
+        for name, parameter in model.named_parameters():
+            if name in parameters and parameters[name].dtype == np.float16:  # to hand on
+                parameters[name] = parameters[name].astype(str(parameter.dtype))
         check_parameters(model, parameters, exactly=into is None)
         vocabs = check_vocabularies(model, meta)
         set_parameters(model, parameters)
@@ -114,6 +129,8 @@ def model_file(path: str | PathLike[str]) -> Path:
     'model.npz'
     """
     path = Path(path)
+    if str(path) in PRETRAINED and not path.exists():
+        return PRETRAINED[str(path)]
     if not path.is_dir():
         return path
     for file in (path / "best.npz", path / "checkpoint.npz"):

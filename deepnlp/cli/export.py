@@ -9,6 +9,7 @@ examples:
   deepnlp export runs/book --out book.safetensors
   deepnlp export runs/book --out vectors.txt --side output
   deepnlp export runs/gpt --out gpt --to gpt2
+  deepnlp export runs/book --out book.npz --half       # a checkpoint of half the size
 """
 
 import json
@@ -16,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from deepnlp.checkpoint import load
+from deepnlp.checkpoint import load, save
 from deepnlp.cli.shared import Answer, Flag, Model, Out, Side, megabytes, refuse_to_replace
 from deepnlp.exchange import FORMATS, write_model
 from deepnlp.exchange.models import format_for
@@ -31,6 +32,7 @@ def run(
     out: Out,
     to: Annotated[str | None, Option(choices=FORMATS)] = None,
     side: Side = None,
+    half: Flag = False,
     overwrite: Flag = False,
 ) -> Answer:
     """Write the file, and say what is in it.
@@ -44,10 +46,19 @@ def run(
         folder, and becomes a GPT-2 of Hugging Face.
     side : str, optional
         glove: the input's vectors (the default) or the output's.
+    half : bool
+        a checkpoint (.npz) of float16, to hand on; it is rounded.
     overwrite : bool
         replace FILE if it exists.
     """
     path = Path(out)
+    if half:
+        if path.suffix != ".npz" or to or side:
+            raise ValueError(f"--half writes a checkpoint: expected a name in .npz, got {out}")
+        refuse_to_replace(path, overwrite)
+        save(path, load(model), half=True)
+        size = path.stat().st_size
+        return Answer({"out": out, "format": "npz", "bytes": size}, f"{out}: {megabytes(size)}")
     format = format_for(path, to)
     if side is not None and format != "glove":
         raise ValueError(f"--side goes with --to glove, this is --to {format}")

@@ -1,6 +1,7 @@
 """``deepnlp generate``: continue a prompt with a trained model.
 
 examples:
+  deepnlp generate pydocs-small "the function"              a model that comes with deepnlp
   deepnlp generate runs/book                                without a prompt
   deepnlp generate runs/book --prompt "the list is" --length 30
   deepnlp generate runs/book --temperature 0.8 --top-p 0.9 --samples 3 --seed 1
@@ -22,6 +23,7 @@ MOST_WORDS = 10_000_000  # of all samples, which are held until the last is done
 
 def run(
     model: Model,
+    text: Annotated[str | None, Option(metavar="TEXT")] = None,
     *,
     prompt: Annotated[str, Option(metavar="TEXT")] = "",
     length: Annotated[int, Option(low=0, high=1_000_000)] = 50,
@@ -38,8 +40,10 @@ def run(
 
     Parameters
     ----------
-    prompt : str
+    text : str, optional
         the text to continue; by default a new line.
+    prompt : str
+        the same, as an option.
     length : int
         words to add.
     seed : int, optional
@@ -59,6 +63,9 @@ def run(
     allow_unknown : bool
         <unk> may be chosen like any other word.
     """
+    if text is not None and prompt:
+        raise ValueError("the text to continue is given twice: once by --prompt, once without")
+    prompt = text or prompt
     if samples > 1 and samples * length > MOST_WORDS:
         raise ValueError(
             f"--samples {samples} of --length {length} are {samples * length:,} words, expected at "

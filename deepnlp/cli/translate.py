@@ -5,6 +5,7 @@ behind its score, the log-probability divided by a power of the length, and a bl
 last one of a text.
 
 examples:
+  deepnlp translate dates "AUG 19, 2003"                    a model that comes with deepnlp
   deepnlp translate runs/dates "AUG 19, 2003"
   deepnlp translate runs/en-es --file letter.txt --beam 5
   echo "Where is the library?" | deepnlp translate runs/en-es -

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asnumpy
-from deepnlp.gradcheck import numerical_gradient
 from deepnlp.gradcheck.loading import load_own
 from deepnlp.gradcheck.own import build_own
 from deepnlp.grading.assignment import Assignment, Task
-from deepnlp.grading.remote import EndedError, Remote, Session
+from deepnlp.grading.remote import EndedError, Session
 from deepnlp.grading.results import Submission
 from deepnlp.grading.worker import LIBRARIES, SHOWN
+from deepnlp.lessons.exercises.backward import gradient_of
 from deepnlp.lessons.exercises.registry import judge
-from deepnlp.lessons.exercises.tables import lesson_of, right_of, tables_of
+from deepnlp.lessons.exercises.tables import check_by_numbers, lesson_of, tables_of
 from deepnlp.lessons.exercises.values import compare_values
 from deepnlp.lessons.exercises.verdict import Verdict
 
@@ -140,45 +139,7 @@ def _of_exercise(task: Task, session: Session) -> Verdict:
         answer = session.ask("exercise", task.name, task.answer)
     except Exception as error:
         return Verdict.wrong("error", f"It raises {type(error).__name__}: {error}")
-    return judge(task.name, answer, _by_numbers)
-
-
-def _by_numbers(layer: Any, inputs: Any, step: Any, say: Any, names: Any) -> Verdict:
-    """Compare the gradients of a layer with numerical ones of what its forward should be."""
-    layer.forward(*inputs)
-    dy = np.random.default_rng(1).uniform(0.5, 1.5, np.shape(right_of(step, {**names})))
-    given = _listed(layer.backward(dy), len(inputs))
-    got = dict(zip([part.strip() for part in step["inputs"].split(",")], given, strict=True))
-    got |= {name: _gradient(layer, name, k) for k, name in enumerate(step.get("weights", ()))}
-    for name, gradient in got.items():
-        value = np.asarray(names[name])
-        if value.dtype.kind == "f":
-
-            def loss(changed: Any, name: str = name) -> float:
-                return float((dy * asnumpy(right_of(step, {**names, name: changed}))).sum())
-
-            verdict = compare_values(gradient, numerical_gradient(loss, value), f"d{name}")
-            if not verdict.ok:
-                return verdict
-    return RIGHT
-
-
-def _listed(given: Any, count: int) -> list[Any]:
-    """The gradients that a backward gives, as many as there are inputs; None for those missing."""
-    values = [*given] if isinstance(given, tuple | list) else [given]
-    return (values + count * [None])[:count]
-
-
-def _gradient(layer: Any, name: str, index: int) -> Any:
-    """A gradient by its name, as courses keep them: dW, W.grad, grads["W"] or grads[0]."""
-    if (kept := getattr(layer, f"d{name}", None)) is not None:
-        return kept
-    if isinstance(weight := getattr(layer, name, None), Remote):
-        return weight.grad
-    grads = getattr(layer, "grads", None)
-    if isinstance(grads, dict):
-        return grads.get(name, grads.get(f"d{name}"))
-    return grads[index] if isinstance(grads, list | tuple) and index < len(grads) else None
+    return judge(task.name, answer, check_by_numbers)
 
 
 # --- A class or functions, beside the teacher's ---------------------------------------------------
@@ -256,7 +217,7 @@ def _of_class(
     dys = [rng.normal(size=np.shape(values[name])) for name in values] if dys is None else dys
     given = layer.backward(*dys)
     values |= _numbered("dx", given, len(given) if isinstance(given, tuple) else 1)
-    kept = {f"d{name}": _gradient(layer, name, k) for k, name in enumerate(weights)}
+    kept = {f"d{name}": gradient_of(layer, name, k) for k, name in enumerate(weights)}
     return values | {name: value for name, value in kept.items() if value is not None}, dys
 
 

@@ -10,7 +10,7 @@ import json
 import math
 import struct
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from fractions import Fraction
 from typing import Any, BinaryIO
 
@@ -18,7 +18,7 @@ import numpy as np
 
 MOST = 1 << 26  # bytes of a message
 HEAD = struct.Struct(">QQ")
-LISTS = (list, range, deque, type({}.keys()), type({}.values()), type({}.items()))
+LISTS = (list, range, deque, KeysView, ValuesView, ItemsView, Iterator)
 
 
 class BrokenMessageError(Exception):

@@ -81,6 +81,16 @@ def check_backward(
     return _diagnosis(report, hints or {})
 
 
+def gradient_of(layer: Any, name: str, index: int) -> Any:
+    """The gradient of a weight as readers keep it: dW, W.grad, grads["W"] or grads[0]."""
+    grads = getattr(layer, "grads", None)
+    by_name = grads if isinstance(grads, dict) else {}
+    in_order = grads[index] if isinstance(grads, list | tuple) and index < len(grads) else None
+    kept = [getattr(layer, f"d{name}", None), getattr(getattr(layer, name, None), "grad", None)]
+    kept += [by_name.get(name), by_name.get(f"d{name}"), in_order]
+    return next((gradient for gradient in kept if gradient is not None), None)
+
+
 def if_ignored(ready: Any, dy: Any) -> Verdict | None:
     """The verdict on a backward that gives the same whatever arrives; None on another.
 

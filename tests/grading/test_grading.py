@@ -1,0 +1,79 @@
+"""Submissions that are right, wrong, odd and hostile get the points they deserve, in one command.
+
+They are texts so that nothing imports them by mistake.
+"""
+
+import csv
+import json
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from deepnlp.cli.main import main
+from deepnlp.grading import Assignment, Submission, grade, submissions_in
+from deepnlp.grading.results import classroom50, gradescope
+
+HERE = Path(__file__).parent
+EXPECTED = tomllib.loads((HERE / "expected.toml").read_text("utf-8"))
+
+
+def as_notebook(text):
+    """The same text as a notebook: a cell for each paragraph of the module's level."""
+    parts, cells = text.split("\n\n\n"), []
+    for part in parts:
+        cells.append({"cell_type": "code", "source": part.splitlines(True), "metadata": {}})
+    words = [{"cell_type": "markdown", "source": ["# My homework"], "metadata": {}}]
+    magic = [{"cell_type": "code", "source": ["%matplotlib inline\n", "!ls\n"], "metadata": {}}]
+    return json.dumps({"cells": [*words, *magic, *cells], "nbformat": 4, "nbformat_minor": 5})
+
+
+@pytest.fixture(scope="module")
+def marks(tmp_path_factory):
+    """The marks of all submissions in both forms, by one command."""
+    folder = tmp_path_factory.mktemp("class")
+    (folder / "handed-in").mkdir()
+    for file in sorted((HERE / "submissions").glob("*.txt")):
+        shutil.copy(file, folder / "handed-in" / f"{file.stem}.py")
+        text = as_notebook(file.read_text("utf-8"))
+        (folder / "handed-in" / f"{file.stem}-notebook.ipynb").write_text(text, encoding="utf-8")
+    assignment = (HERE / "assignment.toml").read_text("utf-8").replace("seconds = 4", "seconds = 1")
+    (folder / "homework.toml").write_text(assignment, encoding="utf-8")
+    shutil.copy(HERE / "solution.txt", folder / "solution.py")
+    out = folder / "marks"
+    words = [folder / "homework.toml", folder / "handed-in", "--out", out]
+    assert main(["grade", *map(str, words)]) == 0
+    return out
+
+
+def rows(out):
+    with (out / "marks.csv").open(encoding="utf-8", newline="") as file:
+        return {row[0]: row[1:] for row in csv.reader(file)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["", "-notebook"])
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_submission_gets_what_it_deserves(marks, name, form):
+    row = rows(marks)[name + form]
+    assert [float(row[2]), float(row[5])] == EXPECTED[name]
+
+
+@pytest.mark.slow
+def test_files_for_gradescope_classroom_50_students_and_the_teacher(marks):
+    sign = json.loads((marks / "sign" / "results.json").read_text("utf-8"))
+    assert sign["score"] == 3
+    assert [test["max_score"] for test in sign["tests"]] == [4, 2]
+    whole = json.loads((marks / "sign" / "result.json").read_text("utf-8"))
+    assert (whole["schema"], whole["score"], whole["max-score"]) == ("classroom50/result/v1", 3, 6)
+    assert "should be `self.db = dy.sum(axis=0)`" in (marks / "sign" / "message.md").read_text("utf-8")
+    page = (marks / "class.html").read_text("utf-8")
+    assert "<td>sign<td>2" in page
+    assert "says that it is right" in page
+    assert not Path("/tmp/deepnlp_grading_was_here").exists()
+
+
+def graded(text, exercise, **limits):
+    assignment = Assignment([exercise], "one", **{"seconds": 5, "memory": 600, **limits})
+    return grade(Submission("one", [("submission.py", text, False)]), assignment)[0]
