@@ -355,7 +355,8 @@ def attention(
             total[total == 0] = 1  # a row that may look nowhere
             s /= total[..., None]
         else:
-            s[...] = masked_softmax(s, hidden[n] if xp.ndim(hidden) == 4 else hidden)
+            unseen = hidden[n] if hidden is not None and hidden.ndim == 4 else hidden
+            s[...] = masked_softmax(s, unseen)
         xp.matmul(s if noise is None else noise[n] * s, v[n], out=y[n])
 
     in_parallel(some_texts, even_blocks(z.shape, arrays=2))
