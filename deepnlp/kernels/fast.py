@@ -213,7 +213,7 @@ _P = 0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429
 
 def gelu(x: Array) -> tuple[Array, Array]:
     """y and its slope, from one exponential that serves erf and the density of a normal number."""
-    if x.dtype.char != "f":
+    if x.dtype.char != "f" or not x.dtype.isnative:
         return NotImplemented
     y, slope = xp.empty(x.shape, x.dtype), xp.empty(x.shape, x.dtype)
 
