@@ -14,7 +14,7 @@ from deepnlp.backend.threads import in_parallel, one_blas_thread, slices
 SMALLEST_SHARED = 1 << 24  # multiplications in the whole product
 LARGE_MATRIX = 1 << 22  # numbers of B: reading so many takes long, however few rows A has
 WIDTH, MOST_PIECES = 1024, 8  # rows or columns of a piece, where there are enough for two
-TILE = 8  # rows of all products in float64 where a row must not depend on how many there are
+TILE = 8  # rows of products in float64 whose rows must not depend on how many there are
 ALIGNED = 32  # a piece ends where a block of BLAS ends
 
 
@@ -68,9 +68,10 @@ def product_by_tiles(A: Array, B: Array) -> Array:
     n, (k, m) = len(A), B.shape
     if not A.dtype.char == B.dtype.char == "d":
         return product(A, B)
-    tiles = filled(A, 0, TILE).reshape(-1, TILE, k)
+    tiles = -(-n // TILE)
     with one_blas_thread():
-        return xp.matmul(tiles, B).reshape(-1, m)[:n]
+        C = xp.matmul(filled(A, 0, TILE).reshape(tiles, TILE, k), B)
+    return C.reshape(tiles * TILE, m)[:n]
 
 
 def filled(x: Array, axis: int, size: int) -> Array:

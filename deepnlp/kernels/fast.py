@@ -213,7 +213,7 @@ _P = 0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429
 
 def gelu(x: Array) -> tuple[Array, Array]:
     """y and its slope, from one exponential that serves erf and the density of a normal number."""
-    if x.dtype.char != "f":
+    if x.dtype.char != "f" or not x.dtype.isnative:
         return NotImplemented
     y, slope = xp.empty(x.shape, x.dtype), xp.empty(x.shape, x.dtype)
 
@@ -355,7 +355,8 @@ def attention(
             total[total == 0] = 1  # a row that may look nowhere
             s /= total[..., None]
         else:
-            s[...] = masked_softmax(s, hidden[n] if xp.ndim(hidden) == 4 else hidden)
+            unseen = hidden[n] if hidden is not None and hidden.ndim == 4 else hidden
+            s[...] = masked_softmax(s, unseen)
         xp.matmul(s if noise is None else noise[n] * s, v[n], out=y[n])
 
     in_parallel(some_texts, even_blocks(z.shape, arrays=2))

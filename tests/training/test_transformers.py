@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deepnlp
-from deepnlp.backend import asarray, asnumpy, xp
+from deepnlp.backend import asarray, asnumpy, threads, xp
 from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_pairs
 from deepnlp.evaluation import perplexity, score, surprisal
@@ -161,6 +161,23 @@ def test_a_translator_learns_and_translates(tmp_path):
     greedy, searched = (translate(loaded, ["12+5"], beam=beam)[0][0].text for beam in (1, 3))
     assert greedy
     assert searched
+
+
+def test_a_training_step_has_the_same_bits_for_any_number_of_threads():
+    ids, before, gradients = np.arange(12 * 65).reshape(12, 65) * 7 % 65, threads.number(), []
+    try:
+        for number in (1, 2, 3):
+            threads.use(number)
+            deepnlp.seed(0)
+            model = GPT(65, 128, layers=1, dropout=0.1, context=64)
+            model.forward(asarray(ids[:, :-1]), asarray(ids[:, 1:]))
+            model.backward()
+            gradients.append([asnumpy(p.grad) for p in model.parameters()])
+    finally:
+        threads.use(before)
+    for of_one, *of_more in zip(*gradients, strict=True):
+        for other in of_more:
+            np.testing.assert_array_equal(other, of_one)
 
 
 # --- Weights that do not decay ---------------------------------------------------------------
