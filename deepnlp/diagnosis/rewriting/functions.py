@@ -137,8 +137,11 @@ def _named_in(variables: dict[str, Any], first: str) -> dict[str, Any]:
     for name, value in variables.items():
         add(name, value, 1)
     owner = variables.get(first)  # usually self, or a context
-    for name, value in vars(owner).items() if hasattr(owner, "__dict__") else ():
-        add(f"{first}.{name}", value, 1)
+    if hasattr(owner, "__dict__"):
+        of_classes = [vars(kind) for kind in type(owner).__mro__[::-1]]
+        for held in (*of_classes, vars(owner)):
+            for name, value in held.items():
+                add(f"{first}.{name}", value, 1)
     return found
 
 
