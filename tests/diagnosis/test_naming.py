@@ -102,7 +102,7 @@ def test_a_cause_that_coincides_counts_only_in_such_a_shape():
         ("LSTMOtherOrder", ["LSTM", "gates g and i are swapped"]),
         ("TimeRNNAssigns", ["TimeRNN", "Wh", "step 0"]),
         ("GRUForgetsShortcut", ["h_prev", "z * h_prev"]),
-        ("TimeRNNStopsEarly", ["step 0"]),
+        ("TimeRNNStopsEarly", ["`for t in range(dhs.shape[1] - 1, 0, -1):`"]),
         ("AffineMeanWeight", ["params[0]", "1/N"]),
         ("TanhOfX", ["np.tanh(x)", "1 - x**2"]),
         ("TiedForgetsLookup", ["gradient of E", "np.tanh(self.E[ids])"]),

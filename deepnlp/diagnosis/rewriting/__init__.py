@@ -6,9 +6,10 @@ right that were wrong, and none wrong that was right, also for other numbers and
 
 Nothing of this runs the learner's code: ``evaluator`` evaluates its syntax tree, ``guard`` and
 ``allowed`` say what it may touch, ``trials`` evaluates a backward after one forward. ``locating``
-compares its values with those of the tape. ``repairing`` makes and tries changes, with the makers
-in ``operators``, ``calls``, ``indices``, ``statements`` and ``substituting``; ``proof`` tries a
-repair for other numbers. ``telling`` and ``wording`` put it into words.
+compares its values with those of the tape. ``repairing`` makes and tries changes: ``rules`` reads
+what could stand in place of a piece of code from a table, ``forms`` applies it, ``substituting``
+puts in other values; ``proof`` tries a repair for other numbers. ``telling`` and ``wording`` put it
+into words.
 """
 
 from deepnlp.diagnosis.rewriting.locating import located

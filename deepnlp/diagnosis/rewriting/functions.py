@@ -138,10 +138,13 @@ def _named_in(variables: dict[str, Any], first: str) -> dict[str, Any]:
     for name, value in variables.items():
         add(name, value, 1)
     nodes = [name for name, value in variables.items() if is_node(value)]
-    for owner in dict.fromkeys([first, *nodes]):  # usually self, or a context
-        held = getattr(variables.get(owner), "__dict__", {})
-        for name, value in held.items():
-            add(f"{owner}.{name}", value, 1)
+    for name in dict.fromkeys([first, *nodes]):  # usually self, or a context
+        owner = variables.get(name)
+        if hasattr(owner, "__dict__"):
+            of_classes = [vars(kind) for kind in type(owner).__mro__[::-1]]
+            for held in (*of_classes, vars(owner)):
+                for attribute, value in held.items():
+                    add(f"{name}.{attribute}", value, 1)
     return found
 
 

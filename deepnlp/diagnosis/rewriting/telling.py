@@ -49,7 +49,9 @@ def _said(
     }
     setting = Setting(ran.scope, assigned, is_bias, problem.is_random, loop_variables(ran))
     cause, words = worded(before, after, change.cause, setting)
-    old = shortened(source_of(ran.code.co_filename, change.statement.node), _LONGEST)
+    is_block = isinstance(before, ast.For | ast.If | ast.While)  # of which the head is quoted
+    whole = ast.unparse(before) if is_block else source_of(ran.code.co_filename, before)
+    old = shortened(whole.split("\n")[0], _LONGEST)
     new = shortened(ast.unparse(after).split("\n")[0], _LONGEST)
     told = f"in line {before.lineno}, `{old}` should be `{new}`"
     told += f" ({words})" if words else ""
