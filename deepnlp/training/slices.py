@@ -182,6 +182,88 @@ def _moved(state: dict[str, Any], masks: int) -> dict[str, Any]:
     return {n: v + masks if n.split(".")[-1] == "calls" else v for n, v in state.items()}
 
 
+def _added(a: Any, b: Any) -> Part:
+    """The sum of two gradients of a weight; it may take the memory of the first."""
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return sum_by_id(*map(xp.concatenate, zip(a, b)))
+    if isinstance(a, tuple):
+        a, b = b, a
+    if isinstance(b, tuple):
+        a[b[0]] += at_every_place(*b)
+    else:
+        a += b
+    return a
+
+
+def _tables(self, dense: list[tuple[Parameter, Part]]) -> list[Array]:
+        """The sums of dense gradients over all processes, in buckets of one number type."""
+        sums: list[Array] = [None] * len(dense)
+        for numbers in _buckets([p for p, _ in dense]):
+            flat = np.concatenate([asnumpy(_table(*dense[n])).reshape(-1) for n in numbers])
+            self.group.add_up(flat)
+            ends = np.cumsum([dense[n][0].value.size for n in numbers])
+            for n, piece in zip(numbers, np.split(flat, ends[:-1])):
+                sums[n] = piece.reshape(dense[n][0].shape)
+        return sums
+
+    # --- The state between batches -------------------------------------------------------------
+
+    def gather(self) -> None:
+        """Have all processes know the state of all slices; an error if their weights differ."""
+        if self.group.size == 1:
+            return
+        weights = hashlib.sha256(b"".join(asnumpy(p.value).tobytes() for p in self.weights))
+        own = weights.hexdigest(), [self._carried[k] for k in self._own]
+        digests, carried = zip(*self.group.gathered(own))
+        others = [rank for rank, digest in enumerate(digests) if digest != digests[0]]
+        if others:
+            advice = "let all machines have one kind of processor and the same NumPy"
+            raise DeepNLPError(f"process {others[0]} has other weights than process 0: {advice}")
+        self._carried = [state for states in carried for state in states]
+
+    def snapshot(self) -> dict[str, Any]:
+        """What the model carries, or what each slice does, by names such as ``2.layers.1.h``."""
+        if self.number == 1:
+            return dict(self.model.snapshot())
+        return {f"{k}.{n}": v for k, own in enumerate(self._carried) for n, v in own.items()}
+
+    def check_snapshot(self, snapshot: dict[str, Any]) -> list[dict[str, Any]]:
+        """The state of each slice, or the error of :meth:`restore`."""
+        if self.number == 1:
+            states = [snapshot]
+        else:
+            names = self.model.snapshot()
+            wanted = {f"{k}.{name}" for k in range(self.number) for name in names}
+            if strange := sorted(wanted ^ set(snapshot)):
+                raise ValueError(f"not a state of {self.number} slices: {strange}")
+            states = [{n: snapshot[f"{k}.{n}"] for n in names} for k in range(self.number)]
+        for state in states:
+            self.model.check_snapshot(state)
+        return states
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Put back what :meth:`snapshot` gave."""
+        self._carried = self.check_snapshot(snapshot)
+        self.model.restore(self._carried[0])
+
+    def begin_alike(self) -> None:
+        """Let all processes begin with the weights, states and random numbers of rank 0."""
+        random = backend.rng().bit_generator
+        values = [asnumpy(p.value) for p in self.weights]
+        values, self._carried, random.state = self.group.shared(
+            lambda: (values, self._carried, random.state)
+        )
+        for p, value in zip(self.weights, values):
+            p.value = asarray(value)
+
+
+def _moved(state: dict[str, Any], masks: int) -> dict[str, Any]:
+    """A state whose dropout draws masks that lie so much further on."""
+    return {n: v + masks if n.split(".")[-1] == "calls" else v for n, v in state.items()}
+
+
 def _added(a: Part, b: Part) -> Part:
     """The sum of two gradients of a weight; it may take the memory of the first."""
     if a is None or b is None:
