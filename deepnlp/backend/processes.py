@@ -96,7 +96,7 @@ class Group:
         try:
             from mpi4py import MPI
         except ImportError as error:
-            advice = "pip install 'deepnlp[mpi]', or leave out distributed"
+            advice = "pip install mpi4py mpich, or leave out distributed"
             raise DeepNLPError(f"several processes need mpi4py ({error}): {advice}") from error
         return cls(MPI.COMM_WORLD)
 
