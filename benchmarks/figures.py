@@ -277,7 +277,7 @@ def processes_figure(result: Result) -> Figure:
     result : Result
         Of the suite ``processes``.
     """
-    height = 3.9
+    height = 4.4
     figure = Figure(figsize=(7.0, height), dpi=150)
     styles = zip(processes.networks(result).items(), [(GREY, "o"), (ORANGE, "s"), (BLUE, "^")])
     drawn = {
@@ -286,7 +286,7 @@ def processes_figure(result: Result) -> Figure:
     }
     every, sizes, lines = processes.DRAWN, processes.sizes(result), [*styles]
     for k, (title, gain) in enumerate(drawn.items()):
-        axes = figure.add_axes((0.09 + 0.475 * k, 0.145, 0.395, 0.6))
+        axes = figure.add_axes((0.11 + 0.475 * k, 0.13, 0.395, 0.54))
         axes.plot(every, every, color="#BBBBBB", lw=1, label="P times as quick")
         for (name, network), (colour, marker) in lines:
             for H, dash in zip(sizes, ("--", "-")):

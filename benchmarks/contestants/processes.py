@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -105,8 +106,8 @@ def sums_in(group: Group, options: dict[str, Any]) -> Answer:
     """Milliseconds in which an array is added up over all processes, by its size."""
     found: Answer = {}
     for size in QUICK_SUMS if options["quick"] else SUMS:
-        array = np.ones(size, dtype="float32")
-        found[str(size)] = {"sum_ms": 1000 * _least(group, lambda array=array: group.add_up(array))}
+        work = partial(group.add_up, np.ones(size, dtype="float32"))
+        found[str(size)] = {"sum_ms": 1000 * _least(group, work)}
     found["0"] = {"sum_ms": 1000 * _least(group, lambda: group.gathered((0.0, [True])))}
     return found
 

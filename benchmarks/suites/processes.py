@@ -101,7 +101,7 @@ def predicted(compute: float, update: float, n: float, P: int, network: Network)
 
     Examples
     --------
-    >>> predicted(0.1, 0.02, 1e6, 1, Network(1e-6, 1e-9))
+    >>> round(predicted(0.1, 0.02, 1e6, 1, Network(1e-6, 1e-9)), 6)
     0.12
     >>> round(predicted(0.1, 0.02, 1e6, 4, Network(1e-6, 1e-9)), 6)    # 1.5e6 numbers, 8 messages
     0.121508

@@ -61,12 +61,13 @@ class Group:
 
     def __init__(self, comm: Any = None) -> None:
         self._comm = comm
-        self.rank, self.size = (0, 1) if comm is None else (comm.rank, comm.size)
+        self.rank: int = 0 if comm is None else comm.rank
+        self.size: int = 1 if comm is None else comm.size
         if self.size & (self.size - 1):
             raise ValueError(f"the number of processes should be a power of 2, got {self.size}")
         self.seconds, self._stderr = 0.0, 2
         self._spare = numpy.empty(0)
-        self._farewell = None if self.size == 1 else comm.Dup()
+        self._farewell: Any = None if self.size == 1 else comm.Dup()
         places = self.gathered((os.getpid(), platform.node()))
         self._names = [f"PID {pid} on {node}" for pid, node in places]
         here = {rank: pid for rank, (pid, node) in enumerate(places) if node == platform.node()}
@@ -78,7 +79,7 @@ class Group:
         told = [f"{pid} {rank} of {self.size} ({self._names[rank]})" for rank, pid in pids.items()]
         command = [sys.executable, "-I", "-S", str(WATCHER), *told]
         pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
-        watcher = subprocess.Popen(command, start_new_session=True, **pipes)
+        watcher: Any = subprocess.Popen(command, start_new_session=True, **pipes)
         with watcher.stdout:
             watcher.stdout.readline()  # it watches
 
@@ -95,7 +96,7 @@ class Group:
         try:
             from mpi4py import MPI
         except ImportError as error:
-            advice = "pip install 'deepnlp[mpi]', or leave out distributed"
+            advice = "pip install mpi4py mpich, or leave out distributed"
             raise DeepNLPError(f"several processes need mpi4py ({error}): {advice}") from error
         return cls(MPI.COMM_WORLD)
 

@@ -53,7 +53,8 @@ def mogrify_backward(
     dx: Array, dh: Array, saved: list[Array], rounds: Rounds
 ) -> tuple[Array, Array, list[Array]]:
     """Back through :func:`mogrify`: dx and dh of its inputs, and du of each round, u = by L R."""
-    gradients, dus = [dx, dh], []
+    gradients = [dx, dh]
+    dus: list[Array] = []
     for i, (L, R) in reversed([*enumerate(rounds)]):
         changed, other = i % 2, 1 - i % 2
         _, old, gate = saved[3 * i : 3 * i + 3]

@@ -254,7 +254,7 @@ class TwoTails(Optimizer):
         ValueError
             If it is the state of another optimizer or of other parameters.
         """
-        lengths = [state.get(name) for name in self._slots]
+        lengths: list[Any] = [state.get(name) for name in self._slots]
         if not all(type(n) is int and n >= 0 for n in lengths) or lengths[0] > lengths[1]:
             raise ValueError(f"TwoTails: not a state of this optimizer: lengths {lengths}")
         super().load_state(

@@ -182,7 +182,7 @@ def _moved(state: dict[str, Any], masks: int) -> dict[str, Any]:
     return {n: v + masks if n.split(".")[-1] == "calls" else v for n, v in state.items()}
 
 
-def _added(a: Part, b: Part) -> Part:
+def _added(a: Any, b: Any) -> Part:
     """The sum of two gradients of a weight; it may take the memory of the first."""
     if a is None or b is None:
         return b if a is None else a
@@ -191,8 +191,7 @@ def _added(a: Part, b: Part) -> Part:
     if isinstance(a, tuple):
         a, b = b, a
     if isinstance(b, tuple):
-        ids, _ = b
-        a[ids] += at_every_place(*b)
+        a[b[0]] += at_every_place(*b)
     else:
         a += b
     return a

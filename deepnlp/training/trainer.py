@@ -494,7 +494,7 @@ class Trainer:
         """The result of a run that is finished, else None."""
         if not self.state.epoch or not self.is_over():
             return None
-        result = self.group.shared(lambda: folder and Result.of(folder))
+        result = self.group.shared(lambda: None if folder is None else Result.of(folder))
         # it may have been killed between its last checkpoint and its result
         if result is None or (result.status, result.epochs) != ("finished", self.state.epoch):
             return None
