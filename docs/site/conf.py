@@ -60,7 +60,8 @@ autodoc_typehints = "none"  # the docstrings say what is taken, in words
 autodoc_default_options = {"members": True, "show-inheritance": True}
 napoleon_google_docstring = False
 napoleon_use_ivar = True
-suppress_warnings = ["mystnb.unknown_mime_type"]
+# The words of types, such as shape, are looked up as names; two of a name are no fault.
+suppress_warnings = ["mystnb.unknown_mime_type", "ref.python"]
 
 html_theme = "furo"
 html_title = "deepnlp"
