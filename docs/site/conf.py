@@ -80,6 +80,8 @@ ogp_image_alt = "Perplexity falls over the epochs of the default run"
 ogp_social_cards = {"enable": False}
 
 jupyterlite_dir = str(ROOT / "build" / "site" / "lite")
+jupyterlite_contents = [str(ROOT / "build" / "site" / "lite" / "files" / "*.ipynb")]
+jupyterlite_bind_ipynb_suffix = False  # MyST-NB reads them
 jupyterlite_silence = True
 
 # ---- Links of the pages to files of the checkout ---------------------------------------------
