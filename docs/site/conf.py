@@ -43,6 +43,7 @@ root_doc = "index"
 exclude_patterns = ["docs/site", "deepnlp", "chapters", "datasets", "tests", "benchmarks", "lite"]
 exclude_patterns += ["notebooks/*.py", "notebooks/solutions", "**/.ipynb_checkpoints", "README.md"]
 nb_execution_mode = "off"
+highlight_language = "none"  # blocks that name no language are commands and outputs
 nb_merge_streams = True
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 4
