@@ -9,7 +9,7 @@ import pytest
 from deepnlp.lessons.exercises import check
 
 ROOT = Path(__file__).parents[1]
-FILES = [ROOT / "pyproject.toml", *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.py")]
+FILES = [ROOT / "pyproject.toml", *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.py")]
 FILES += [*ROOT.glob("notebooks/*.py"), *ROOT.glob("deepnlp/**/*.py")]
 
 

@@ -336,7 +336,7 @@ def expect_language_model(owner: str, model: Any) -> None:
         raise TypeError(
             f"{owner}: expected a language model such as RNNLM, with forward(ids, targets), logits "
             f"and vocab_size, got a {type(model).__name__}; layers plugged together by hand need a "
-            "training loop by hand (docs/guides/extend-it.md), or a class derived from LanguageModel"
+            "training loop (docs/guides/extend-it.md), or a class derived from LanguageModel"
         )
 
 

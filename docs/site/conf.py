@@ -43,6 +43,7 @@ root_doc = "index"
 exclude_patterns = ["docs/site", "deepnlp", "chapters", "datasets", "tests", "benchmarks", "lite"]
 exclude_patterns += ["notebooks/*.py", "notebooks/solutions", "**/.ipynb_checkpoints", "README.md"]
 nb_execution_mode = "off"
+highlight_language = "none"  # blocks that name no language are commands and outputs
 nb_merge_streams = True
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 4
@@ -60,7 +61,8 @@ autodoc_typehints = "none"  # the docstrings say what is taken, in words
 autodoc_default_options = {"members": True, "show-inheritance": True}
 napoleon_google_docstring = False
 napoleon_use_ivar = True
-suppress_warnings = ["mystnb.unknown_mime_type"]
+# The words of types, such as shape, are looked up as names; two of a name are no fault.
+suppress_warnings = ["mystnb.unknown_mime_type", "ref.python"]
 
 html_theme = "furo"
 html_title = "deepnlp"
@@ -79,6 +81,8 @@ ogp_image_alt = "Perplexity falls over the epochs of the default run"
 ogp_social_cards = {"enable": False}
 
 jupyterlite_dir = str(ROOT / "build" / "site" / "lite")
+jupyterlite_contents = [str(ROOT / "build" / "site" / "lite" / "files" / "*.ipynb")]
+jupyterlite_bind_ipynb_suffix = False  # MyST-NB reads them
 jupyterlite_silence = True
 
 # ---- Links of the pages to files of the checkout ---------------------------------------------

@@ -148,11 +148,11 @@ def short_form() -> bool:
     Returns
     -------
     bool
-        True where the environment variable ``DEEPNLP_LESSON`` is ``short``, and in a browser, unless
-        it says otherwise.
+        True where the environment variable ``DEEPNLP_LESSON`` is ``short``, and in a browser
+        where it is not set.
     """
-    slow = "short" if sys.platform == "emscripten" else ""
-    return os.environ.get("DEEPNLP_LESSON", slow) == "short"
+    default = "short" if sys.platform == "emscripten" else ""
+    return os.environ.get("DEEPNLP_LESSON", default) == "short"
 
 
 def find_exercise(name: str) -> Exercise:

@@ -95,7 +95,8 @@ function show({ ok, text, marks, printed }) {
   $("result").hidden = false;
   $("result").dataset.ok = String(ok);
   $("verdict").textContent = { true: "All gradients are right", false: "A gradient is wrong" }[ok] ?? "No verdict";
-  const items = marks.map((mark) => {
+  const causes = marks.filter((mark, k) => marks.findIndex((m) => m.evidence === mark.evidence) === k);
+  const items = causes.map((mark) => {
     const item = element("li", "");
     if (mark.line) item.append(element("span", `Line ${mark.line}: `));
     item.append(element("strong", mark.name), ` ${mark.evidence}`);
