@@ -213,12 +213,10 @@ def _given_copies(answer: Any, changed: list[str]) -> Any:
         got = answer(*copies)
         for k, (before, after) in enumerate(zip(given, copies, strict=True), start=1):
             if isinstance(before, np.ndarray) and not np.array_equal(before, after):
-                changed.append(
-                    f"Right, but argument {k} was changed in place: work on a copy of it."
-                )
+                changed.append(f"Right, but argument {k} was changed in place: take a copy.")
         return got
 
-    return called if callable(answer) and not isinstance(answer, type) else answer
+    return called if callable(answer) else answer
 
 
 def _copied(value: Any) -> Any:
