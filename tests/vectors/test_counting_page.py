@@ -13,4 +13,5 @@ def test_the_page_is_written_from_its_results():
     assert (RESULTS / f"{script.NAME}.md").read_text(encoding="utf-8") == script.page(found)
     assert list(found["corpora"]) == ["ptb", "wikitext-2"]
     for one in found["corpora"].values():
-        assert list(one["methods"]) == ["PPMI + SVD", "CBOW", "skip-gram"]
+        kinds = {method.partition(",")[0] for method in one["methods"]}
+        assert kinds == {"PPMI + SVD", "CBOW", "skip-gram"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations as permutations
 from typing import Any
 
 
