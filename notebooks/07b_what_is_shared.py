@@ -233,7 +233,7 @@ check("7.5", MyTied)
 # million<!--= 16 * 600**2 / 1e6 -->, and with a larger vocabulary the output is the most expensive
 # part by far. With L between, a smaller $D$ makes it cheaper: $h L$ costs $H D$, the scores $D V$
 # (Figure 1 of the paper, which calls L the bottleneck). Measured for $H = 600$ by `deepnlp bench
-# bottleneck`, with $D$ on the axis:
+# bottleneck`, whose figure writes $n$ for $H$ and $m$ for $D$, as the paper does:
 #
 # ![Time of scores, softmax and loss over D, for 10,000 and 50,000
 # words](../docs/images/performance-bottleneck.png)

@@ -600,8 +600,7 @@ sentences = Pairs("short sentences", *vocabs, *(part[: 200 if short else None] f
 print(sentences.describe())
 
 # %% [markdown]
-# The model is the one of section 7, wider, with the score concat. Its output layer shares its
-# weights with the embedding of the Spanish words (lesson 7).
+# The model is that of section 7, wider, with the score concat and a tied output (lesson 7).
 
 # %%
 size = 16 if short else 96

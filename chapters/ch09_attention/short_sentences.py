@@ -72,7 +72,11 @@ def main(config: Config) -> dict[str, list[dict[str, float]]]:
     for name, options in scores.items():
         found[name] = [measure(name, options, pairs, seed, config, folder) for seed in seeds]
     rows = [
-        [name, *(f"{one['exact']:.1f}" for one in runs), f"{np.mean([r['last'] for r in runs]):.2f}"]
+        [
+            name,
+            *(f"{one['exact']:.1f}" for one in runs),
+            f"{np.mean([r['last'] for r in runs]):.2f}",
+        ]
         for name, runs in found.items()
     ]
     print(table(["score", *(f">exact, %, seed {k}" for k in seeds), ">weight on the last"], rows))

@@ -50,4 +50,4 @@ def described(figure: Figure) -> str:
         titles = (axes.get_title(loc) for loc in ("left", "center", "right"))
         labels = " over ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
         parts += [*titles, labels]
-    return f"{': '.join(dict.fromkeys(filter(None, parts)))}."
+    return f"{': '.join(dict.fromkeys(filter(None, parts)))}.".replace("\n", " ")
