@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from deepnlp.layers import Embedding, TimeDropout, Unrolled
@@ -16,7 +17,7 @@ from deepnlp.lessons.figures.drawing import box, disc, word
 from deepnlp.plots.style import BLUE, GREY, arrow, sheet
 
 STEP, ROW, HALF, HIGH = 1.7, 0.86, 0.47, 0.19  # inches: a word, a layer, half a box
-MASKS = [colormaps["tab20"](k) for k in range(20)]  # of two layers and four steps
+MASKS = [to_hex(colormaps["tab20"](k)) for k in range(20)]  # of two layers and four steps
 TIED = "$E^T$"  # the output of a model whose output is its embedding
 RECURRENT = (TimeRecurrent, Unrolled)
 
