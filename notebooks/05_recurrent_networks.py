@@ -51,9 +51,9 @@ print(corpus.describe(), " ".join(vocab.decode(corpus.train[1000:1040])), sep="\
 # %% [markdown]
 # How good is a model? Let it read a text that it has not seen, and note at every word how much
 # probability it had given to the word that came. The **surprisal** of a word is $-\log P(w_t \mid
-# w_1, \dots, w_{t-1})$, in *nats* with the natural logarithm, in *bits* with the logarithm to base
-# 2. A word that was certain costs 0 bits, one in two costs 1 bit, one in 1,024 costs 10. The
-# **perplexity** turns the mean back into a number of words:
+# w_1, \dots, w_{t-1})$, in *nats* with the natural logarithm, in *bits* with that to base 2. A word
+# that was certain costs 0 bits, one in two costs 1 bit, one in 1,024 costs 10. The **perplexity**
+# turns the mean back into a number of words:
 #
 # $$\mathrm{ppl} = \exp\Big(-\frac{1}{n} \sum_{t=1}^{n} \log P(w_t \mid w_1, \dots, w_{t-1})\Big)$$
 #
@@ -124,8 +124,7 @@ check("5.2", ...)
 # ## 2 · A cell with a memory
 #
 # One cell reads the text from left to right. At step $t$ it takes the word $w_t$ and its own state
-# from the step before, and gives a new state $h_t$. From $h_t$ the next word is predicted. The blue
-# arrows are values, the red dashed ones gradients.
+# from the step before, and gives a new state $h_t$, from which the next word is predicted.
 
 # %%
 figures.unrolled(["<eos>", "the", "file", "is", "closed"])
@@ -135,9 +134,11 @@ figures.unrolled(["<eos>", "the", "file", "is", "closed"])
 #
 # $$h_t = \tanh(x_t W_x + h_{t-1} W_h + b)$$
 #
-# | | shape | | |---|---|---| | $x_t$ | $(N, D)$ | the embedding of the word at step $t$, for $N$
-# texts side by side | | $h_t$ | $(N, H)$ | the state; $h_0 = 0$ | | $W_x$, $W_h$, $b$ | $(D, H)$,
-# $(H, H)$, $(H,)$ | the same at every step |
+# | | shape | |
+# |---|---|---|
+# | $x_t$ | $(N, D)$ | the embedding of the word at step $t$, for $N$ texts side by side |
+# | $h_t$ | $(N, H)$ | the state; $h_0 = 0$ |
+# | $W_x$, $W_h$, $b$ | $(D, H)$, $(H, H)$, $(H,)$ | the same at every step |
 #
 # The *same* weights at every step: that is how a network of fixed size reads a text of any length.
 # One text of three steps:
@@ -155,9 +156,8 @@ h3 = np.tanh(x[:, 2] @ Wx + h2 @ Wh + b)
 print(h1, h2, h3)
 
 # %% [markdown]
-# The package has the same twice: `RNN` is one step, `TimeRNN` all of them, $(N, T, D)$ to $(N, T,
-# H)$. The graph is drawn from the layer itself. The state enters on the left and leaves on the
-# right, into the next step.
+# In the package `RNN` is one step, `TimeRNN` all of them, $(N, T, D)$ to $(N, T, H)$. The graph is
+# drawn from the layer itself.
 
 # %%
 from deepnlp.layers import RNN, TimeRNN
@@ -232,8 +232,6 @@ assert np.allclose(layer.Wh.grad, dWh)
 print(check_gradients(TimeRNN(Wx, Wh, b), x))
 
 # %% [markdown]
-# `TimeRNN.backward`, in `deepnlp/layers/rnn.py`, does the same in a loop.
-#
 # ### A path of many steps
 #
 # Follow one loss, $L_t$, to a state far behind it, $h_k$. Each step contributes two factors:

@@ -233,7 +233,7 @@ check("7.5", MyTied)
 # million<!--= 16 * 600**2 / 1e6 -->, and with a larger vocabulary the output is the most expensive
 # part by far. With L between, a smaller $D$ makes it cheaper: $h L$ costs $H D$, the scores $D V$
 # (Figure 1 of the paper, which calls L the bottleneck). Measured for $H = 600$ by `deepnlp bench
-# bottleneck`, with $D$ on the axis:
+# bottleneck`, whose figure writes $n$ for $H$ and $m$ for $D$, as the paper does:
 #
 # ![Time of scores, softmax and loss over D, for 10,000 and 50,000
 # words](../docs/images/performance-bottleneck.png)
@@ -316,11 +316,10 @@ print(f"entropy of q {entropy:.3f} nats, of the uniform distribution {np.log(V):
 # all(inan[tie, "and Inan's term"].max() < inan[tie, "cross-entropy"].min() - 3 for tie in ("none",
 # "tied")) -->. But with the uniform $q$, which knows nothing, it is worth as much<!--= short or
 # all(inan[tie, "and q uniform"].mean() < inan[tie, "and Inan's term"].mean() + 2 for tie in
-# ("none", "tied")) -->. The reason is the temperature. At $\tau = 20$, the value of the paper's
-# size of models, $q$ has an entropy of 6.9<!--= entropy --> nats, nearly that of all words alike,
-# $\log V$ = 6.9<!--= np.log(V) -->. What was measured is label smoothing. Whether knowing which
-# words are alike adds to it these runs do not show, and without the control they would have seemed
-# to.
+# ("none", "tied")) -->. The reason is the temperature. At $\tau = 20$, the package's default, $q$
+# has an entropy of 6.9<!--= entropy --> nats, nearly that of all words alike, $\log V$ = 6.9<!--=
+# np.log(V) -->. What was measured is label smoothing. Whether knowing which words are alike adds to
+# it these runs do not show, and without the control they would have seemed to.
 #
 # ### Exercise 7.7 ★★ Words that resemble the target
 #

@@ -648,7 +648,7 @@ curves(
 # many updates a state of 2 × 64 numbers carries nearly all of the digits, so they fit. And a
 # decoder that may look at the encoder's states, at the place that it is about to write, copies with
 # a quarter of the units as well as the wide state does after as many updates, with every seed. That
-# is **attention**, the subject of lesson 9.
+# is **attention**, the subject of lesson 9. (At the constant rate of the figure it gets further.)
 #
 # ## What to read next
 #

@@ -18,14 +18,12 @@
 # ends in. Could it not look at the source again, at each step, at the place that it needs?
 #
 # It can, if the encoder's states of all steps are kept. The decoder takes an average of them,
-# weighted by how well each of them fits its own state. The weights are a softmax, so the gradient
-# passes through, and where to look is learned with all else (Bahdanau, Cho and Bengio 2015).
-#
-# In this lesson you write attention and its backward pass, put it into a decoder that rewrites
-# dates, test what its alignments say, and end with a small translation. You need lesson 8 (encoder,
-# decoder, padded batches) and the softmax of lesson 1. *Time.* To read: 90 minutes, with the
-# exercises of one and two stars; 9.3 and 9.7 take an hour more. To run: about four minutes, or some
-# seconds with `DEEPNLP_LESSON=short`.
+# weighted by how well each of them fits its own state, and where to look is learned with all else
+# (Bahdanau, Cho and Bengio 2015). You write attention and its backward pass, put it into a decoder
+# that rewrites dates, test what its alignments say, and end with a small translation. You need
+# lesson 8 (encoder, decoder, padded batches) and the softmax of lesson 1. *Time.* To read: 90
+# minutes, with the exercises of one and two stars; 9.3 and 9.7 take an hour more. To run: about
+# four minutes, or some seconds with `DEEPNLP_LESSON=short`.
 
 # %%
 from collections import Counter
@@ -111,7 +109,7 @@ check("9.1", attention_weights)
 
 
 # %% [markdown]
-# The contexts are then `a @ memory`. Both together are the package's `DotAttention`:
+# Weights and contexts, `a @ memory`, together are the package's `DotAttention`:
 
 # %%
 rng = np.random.default_rng(0)
@@ -124,11 +122,9 @@ print("the weights of sequence 1, which has two places:\n", attention.weights[1]
 # %% [markdown]
 # ## 3 Backward
 #
-# Given $dc$, the gradient of the loss with respect to the contexts, what are $dq$ and $dm$? Go back
-# line by line, as in lesson 1.
+# Given the gradient $dc$ of the contexts, what are $dq$ and $dm$? Go back line by line.
 #
-# **The weighted sum**, $c_t = \sum_s a_{ts} m_s$. It is a sum of products, so each factor gets the
-# other one:
+# **The weighted sum**, $c_t = \sum_s a_{ts} m_s$, has products; each factor gets the other one:
 #
 # $$ da_{ts} = dc_t \cdot m_s, \qquad dm_s \mathrel{+}= \sum_t a_{ts}\, dc_t. $$
 #
@@ -214,11 +210,11 @@ check("9.4", MyStep)
 
 
 # %% [markdown]
-# The rest is lesson 8. The encoder's states are the memory, its last state starts the decoder.
-# Going back, $dm$ enters the encoder at every step, and $dh_0$ of the decoder at the last one:
-# `encoder.backward(dmemory, dh0)`. The package's `Seq2Seq(attention="dot")` is this model. Its
-# decoder is a recurrent layer with the layer that you have just written behind it, called
-# `combine`. One batch goes through its parts:
+# The encoder's states are the memory, its last state starts the decoder. Going back, $dm$ enters
+# the encoder at every step, and $dh_0$ of the decoder at the last one: `encoder.backward(dmemory,
+# dh0)`. The package's `Seq2Seq(attention="dot")` is this model. Its decoder is a recurrent layer
+# with the layer that you have just written behind it, called `combine`. One batch goes through its
+# parts:
 
 
 # %%
@@ -349,8 +345,8 @@ on_digit, on_slash = one_digit_days(models["attention"])
 print(f"mean weight on the digit {on_digit:.2f}, on the slash behind it {on_slash:.2f}")
 
 # %% [markdown]
-# A weight at place $s$ belongs to an encoder that has read up to $s$, and the decoder's own state
-# knows the source as well: a map is no list of the characters that were needed.
+# The slash has most of it<!--= short or on_slash > 2 * on_digit -->. A weight at place $s$ belongs
+# to an encoder that has read up to $s$: a map is no list of the characters that were needed.
 #
 # ### What the picture does not show
 #
@@ -427,8 +423,8 @@ for k, name in enumerate(["first", "second", "third", "fourth", "fifth"]):
 # $$ \text{dot: } q \cdot m, \qquad \text{general: } q\, W\, m^\top, \qquad
 #    \text{concat: } v \cdot \tanh([q, m]\, W). $$
 #
-# General is dot with the memory $m W^\top$, which is computed once for all steps. Concat is a small
-# network for each pair of a step and a place, and costs accordingly. `Seq2Seq` has all three.
+# General is dot with keys $m W^\top$, computed once for all steps. Concat is a small network for
+# each pair of a step and a place, and costs accordingly.
 #
 # ### Exercise 9.6 ★★ How large is a score?
 #
@@ -445,7 +441,7 @@ check("9.6", divisor)
 
 # %% [markdown]
 # Scores that are far apart make one weight nearly 1 and all others nearly 0. Then $de = a\,(da -
-# \dots)$ is nearly zero at every place, and where to look is no longer learned. So Vaswani et al.
+# \dots)$ is nearly zero everywhere, and where to look is no longer learned. So Vaswani et al.
 # (2017) divide the scores by $\sqrt{H}$. With random $q$ and $m$, for 20 places:
 
 # %%
@@ -499,11 +495,10 @@ bars(
 #
 # ## 7 An encoder that reads from both ends
 #
-# The decoder looked at the slash because the state at the 4 did not know what follows. A second
-# layer that reads from right to left knows. In a **bidirectional** encoder (Schuster and Paliwal
-# 1997) the states of both stand side by side, and the memory is $2H$ wide. In a padded batch the
-# second layer must begin at the true end of its sequence: the input is reversed by its length,
-# read, and the states are reversed again.
+# A second layer that reads from right to left knows what follows a 4. In a **bidirectional**
+# encoder (Schuster and Paliwal 1997) the states of both stand side by side, and the memory is $2H$
+# wide. In a padded batch the second layer must begin at the true end of its sequence: the input is
+# reversed by its length, read, and the states are reversed again.
 #
 # ### Exercise 9.7 ★★★ From both ends, backward
 #
@@ -605,8 +600,7 @@ sentences = Pairs("short sentences", *vocabs, *(part[: 200 if short else None] f
 print(sentences.describe())
 
 # %% [markdown]
-# The model is the one of section 7, wider, with the score concat. Its output layer shares its
-# weights with the embedding of the Spanish words (lesson 7).
+# The model is that of section 7, wider, with the score concat and a tied output (lesson 7).
 
 # %%
 size = 16 if short else 96
@@ -642,8 +636,8 @@ look(translator, asked[0])
 #   \Big(\prod_{n=1}^{4} p_n\Big)^{1/4},$$
 #
 # a geometric mean, times a penalty where what was written, $w$ words in all, is shorter than the
-# references, $r$ words. It judges a whole test set and not a sentence, and only values with the
-# same references and the same tokens can be compared (hence the *signature* beside the values of
+# references, $r$ words. It judges a whole test set and not a sentence. Only values with the same
+# references and tokens can be compared (see the *signatures* of
 # [docs/results/translation.md](../docs/results/translation.md)).
 
 
@@ -668,16 +662,14 @@ cut = [[sentences.target_vocab.tokenize(text) for text in texts] for texts in (w
 print(f"BLEU on the validation sentences: {bleu(*cut):.1f}")
 
 # %% [markdown]
-# This is a toy; `deepnlp train --recipe tatoeba-en-es` trains on all sentences of the corpus.
+# `deepnlp train --recipe tatoeba-en-es` trains on all sentences of the corpus.
 #
 # ### What came next
 #
-# Between any place of the source and any of the target there is now only one step. Within the
-# source the way is still long: from the first word to the last it passes all states between.
-# Vaswani et al. (2017) let the places of the source ask the source itself. With this
+# Within the source the way is still long: from the first word to the last it passes all states
+# between. Vaswani et al. (2017) let the places of the source ask the source itself. With this
 # **self-attention** no recurrence is needed, and in training all steps run at once. Each place
-# makes a query, a key and a value of its own by three matrices, and the rest are the parts of this
-# lesson: inner product, scale, mask, weighted sum.
+# makes a query, a key and a value of its own by three matrices.
 #
 # ### Exercise 9.9 ★★ A text that asks itself
 #

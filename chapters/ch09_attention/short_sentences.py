@@ -10,10 +10,10 @@ mark, on average over all tokens it writes.
 Data: Tatoeba, English and Spanish (datasets/README.md), sentences of at most 7 words, of the 800
 most frequent words of each language.
 Time: about five minutes on one core.
-Expect: with three seeds 16 to 18 % of the validation sentences exactly with general, and 90 to 100 %
-of the weight on the last place, whose state has read the whole sentence: its softmax is saturated,
-and attention has become one vector for everything. With general divided by the root of H 34 to 38 %,
-with concat 31 to 36 %, and 13 to 37 % of the weight on the last place. The figures are kept in
+Expect: with three seeds 16 to 18 % of the validation sentences exactly with general, and 90 to
+100 % of the weight on the last place, whose state has read the whole sentence: its softmax is
+saturated, and attention has become one vector for everything. With general divided by the root of H
+34 to 38 %, with concat 31 to 36 %, and 13 to 37 % of the weight on the last place. Figures are in
 docs/results/lessons/short_sentences.json.
 """
 
@@ -72,7 +72,11 @@ def main(config: Config) -> dict[str, list[dict[str, float]]]:
     for name, options in scores.items():
         found[name] = [measure(name, options, pairs, seed, config, folder) for seed in seeds]
     rows = [
-        [name, *(f"{one['exact']:.1f}" for one in runs), f"{np.mean([r['last'] for r in runs]):.2f}"]
+        [
+            name,
+            *(f"{one['exact']:.1f}" for one in runs),
+            f"{np.mean([r['last'] for r in runs]):.2f}",
+        ]
         for name, runs in found.items()
     ]
     print(table(["score", *(f">exact, %, seed {k}" for k in seeds), ">weight on the last"], rows))

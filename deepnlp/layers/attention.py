@@ -182,7 +182,7 @@ class DotAttention(Attention):
 
     def _scores_backward(self, dscores: Array, saved: Any) -> tuple[Array, Array]:
         query, keys = saved
-        # e_ts = (alpha q_t) . k_s: a query gets the keys of all places, a key the queries of all steps
+        # e_ts = (alpha q_t) . k_s: a query gets the keys of all places, a key all scaled queries
         dquery = self.scale * batched_product(dscores, keys)
         dkeys = batched_product(dscores.swapaxes(1, 2), query)
         return dquery, dkeys

@@ -106,7 +106,7 @@ def continued(
 
 def slid(weights: Weights, x: HostArray, dhs: HostArray, steps: int) -> dict[str, HostArray]:
     """Gradients in which each loss goes back over a number of steps and no further."""
-    T, total = x.shape[1], {}
+    T, total = x.shape[1], dict[str, Any]()
     for t in range(T):
         only_t = np.where(np.arange(T)[:, None] == t, dhs, 0)
         of_t = truncated(weights, x, only_t, [max(0, t - steps + 1)])

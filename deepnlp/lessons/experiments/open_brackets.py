@@ -94,7 +94,7 @@ class Outcome(Result):
 
     def unit_figure(self) -> Figure:
         """The best unit of either cell over a line of text."""
-        places = np.arange(len(self.words))
+        places = list(range(len(self.words)))
         figure = curves(
             {name: (places, values) for name, values in self.trace.items()},
             title="A unit of the LSTM marks the open bracket; the RNN has none so clear",

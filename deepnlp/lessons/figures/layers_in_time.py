@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from deepnlp.layers import Embedding, TimeDropout, Unrolled
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.lessons.figures.drawing import box, disc, word
-from deepnlp.plots.style import BLUE, GREY, LOOKS, arrow, sheet
+from deepnlp.plots.style import BLUE, GREY, arrow, sheet
 
 STEP, ROW, HALF, HIGH = 1.7, 0.86, 0.47, 0.19  # inches: a word, a layer, half a box
-MASKS = [colour for colour, *_ in LOOKS[1:]]
+MASKS = [to_hex(colormaps["tab20"](k)) for k in range(20)]  # of two layers and four steps
 TIED = "$E^T$"  # the output of a model whose output is its embedding
 RECURRENT = (TimeRecurrent, Unrolled)
 
@@ -67,7 +69,7 @@ def layers_in_time(model: Any, tokens: Sequence[str], *, title: str) -> Figure:
             box(axes, x, y, HALF, HIGH, **shared if is_tied and name in ("E", TIED) else {})
             word(axes, x, y, name, zorder=4, gid=f"t = {t + 1}")
             if below is not None:
-                _mask(axes, x, y - ROW / 2, number, t, below.locked)
+                _mask(axes, x, y - ROW / 2, 2 * number, t, below.locked)
             if isinstance(layer, RECURRENT) and t < steps - 1:
                 _to_the_right(axes, x, y, layer, number, t)
         arrow(axes, (x, top + HIGH), (x, top + ROW - 0.36), BLUE, head=9)
@@ -101,7 +103,7 @@ def _rows(model: Any) -> list[tuple[Any, str, TimeDropout | None]]:
 
 def _mask(axes: Axes, x: float, y: float, number: int, t: int, locked: bool) -> None:
     """A mask of dropout, of the same colour at every step where it is locked."""
-    colour = MASKS[(2 * number + (0 if locked else t)) % len(MASKS)]
+    colour = MASKS[(4 * number + (0 if locked else t)) % len(MASKS)]
     disc(axes, x, y, 0.085, "", colour, lw=0.8, zorder=4)
 
 
@@ -113,4 +115,4 @@ def _to_the_right(axes: Axes, x: float, y: float, layer: Any, number: int, t: in
         beside = y + up + (0.11 if up >= 0 else -0.12)
         word(axes, x + HALF + 0.12, beside, "hc"[k], BLUE, fontsize=9, style="italic")
         if any(noise[k : k + 1]):
-            _mask(axes, x + STEP / 2, y + up, number + k, t, layer.locked)
+            _mask(axes, x + STEP / 2, y + up, 2 * number + k, t, layer.locked)

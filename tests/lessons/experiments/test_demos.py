@@ -138,7 +138,7 @@ def test_sentences_and_sums():
 
 
 def test_a_bracket_is_open_from_one_end_to_the_other():
-    text = "a ( b c ) d <eos> ( e <eos>".split()
+    text = ["a", "(", "b", "c", ")", "d", "<eos>", "(", "e", "<eos>"]
     assert brackets.distances(text) == [0, 0, 1, 2, 3, 0, 0, 0, 1, 2]
 
 

@@ -248,7 +248,7 @@ class Sliding(changed("5.7")):
 
     def backward(self, dhs):
         whole, total = solution_of("5.4")(self.Wx, self.Wh, self.b), 0.0
-        gradients = {name: 0.0 for name in ("dWx", "dWh", "db")}
+        gradients = dict.fromkeys(("dWx", "dWh", "db"), 0.0)
         for t in range(dhs.shape[1]):
             begin = max(0, t - self.window + 1)
             whole.x, whole.h = self.x[:, begin : t + 1], self.h[begin : t + 2]

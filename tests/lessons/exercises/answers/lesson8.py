@@ -291,6 +291,6 @@ def children_of_the_best(totals, log_p, state, width):
 
 def by_partition(totals, log_p, state, width):
     sums = (totals[:, None] + log_p).ravel()
-    best = np.sort(np.argpartition(-sums, width - 1)[:width])  # in the order of the places
+    best = np.roll(np.argsort(-sums)[:width], 1)  # as np.argpartition may give them
     parents, ids = np.divmod(best, log_p.shape[1])
     return sums[best], ids, parents, tuple(array[parents] for array in state)
