@@ -48,9 +48,7 @@ class _ToNumPy(ast.NodeTransformer):
         name, owner = function.attr, function.value
         is_function = re.fullmatch(r"(torch|F|nn|functional|np)(\.\w+)*", ast.unparse(owner))
         args = [ast.unparse(one) for one in ([] if is_function else [owner]) + node.args]
-        named = {
-            str(k.arg): ast.unparse(k.value) for k in node.keywords if k.arg not in _DROPPED
-        }
+        named = {str(k.arg): ast.unparse(k.value) for k in node.keywords if k.arg not in _DROPPED}
         table = _table()
         if name not in table["calls"]:
             if is_function or name in table["same"]["names"].split():
