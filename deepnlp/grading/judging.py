@@ -1,4 +1,4 @@
-"""The marks of a submission: the grader compares numbers, and asks for the cause where they differ."""
+"""The marks of a submission: numbers are compared here, and causes asked for there."""
 
 from __future__ import annotations
 
@@ -169,18 +169,20 @@ def _beside(own: Any, theirs: Any, task: Task, rng: Any) -> tuple[dict[str, Any]
     made: dict[str, Any] = {}
     if inspect.isclass(own):
 
-        def __init__(self: Any, **arguments: Any) -> None:
+        def keep(self: Any, **arguments: Any) -> None:
             made.update(deepcopy(arguments))
             own.__init__(self, **arguments)
 
         signature = inspect.signature(own)
-        space = {"__init__": __init__, "__signature__": signature}
+        space = {"__init__": keep, "__signature__": signature}
         built, inputs, named = build_own(
             type(own.__name__, (own,), space), task.input, task.weight, rng
         )
         count = len(inspect.signature(built.backward).parameters)
         weights = [n for n, v in made.items() if isinstance(v, np.ndarray)]
-        tried = partial(_of_class, inputs=inputs, named=named, count=count, weights=weights, rng=rng)
+        tried = partial(
+            _of_class, inputs=inputs, named=named, count=count, weights=weights, rng=rng
+        )
         expected, dys = tried(own(**deepcopy(made)), dys=None)
         return expected, tried(theirs(**made), dys=dys)[0]
     _, inputs, named = build_own(own, task.input, task.weight, rng)

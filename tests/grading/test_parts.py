@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deepnlp.gradcheck import check_gradients
-from deepnlp.grading import Assignment, Mark, Submission, judging, remote, submissions_in, wire
+from deepnlp.grading import Assignment, Mark, judging, remote, submissions_in, wire
 from deepnlp.grading.results import class_page, classroom50, gradescope, write_results
 from deepnlp.grading.worker import Worker
 from deepnlp.lessons.exercises import Verdict, check
@@ -56,7 +56,9 @@ def test_answers_earn_what_they_deserve(tmp_path, name, scores):
     assert [mark.score for mark in marks_of(tmp_path, name)] == scores
 
 
-def test_what_the_checks_say_in_its_own_process_earns_nothing_where_code_could_change_them(tmp_path):
+def test_what_the_checks_say_in_its_own_process_earns_nothing_where_code_could_change_them(
+    tmp_path,
+):
     text = """
 import os
 class MyAffine:
@@ -127,7 +129,7 @@ def test_a_broken_message_is_refused(tree):
         ("", "expected one or more tables"),
         ('[[exercise]]\nname = "1.5"', "an exercise needs points"),
         ('[[exercise]]\nname = "1.5"\npoints = 0', "points should be above 0"),
-        ('[[exercise]]\npoints = 1', "either a name"),
+        ("[[exercise]]\npoints = 1", "either a name"),
         ('[[exercise]]\nname = "1.99"\npoints = 1', "there is no exercise '1.99'"),
         ('[[exercise]]\ntarget = "affine"\npoints = 1', "needs a reference"),
         ('[[exercise]]\nname = "1.5"\npoint = 1', "point is unknown: expected one of points"),
