@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from deepnlp.grading import Assignment
-from deepnlp.grading.cells import KERNEL, write_cells
+from deepnlp.grading.cells import write_cells
 
 HERE = Path(__file__).parent
 HARMLESS = ("right", "odd", "sign", "wrong")
