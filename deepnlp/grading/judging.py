@@ -6,7 +6,6 @@ import ast
 import inspect
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,7 @@ from deepnlp.gradcheck.loading import load_own
 from deepnlp.gradcheck.own import build_own
 from deepnlp.grading.assignment import Assignment, Task
 from deepnlp.grading.remote import EndedError, Session
-from deepnlp.grading.results import Submission
+from deepnlp.grading.results import Mark, Submission
 from deepnlp.grading.worker import LIBRARIES, SHOWN
 from deepnlp.lessons.exercises.backward import gradient_of
 from deepnlp.lessons.exercises.registry import judge
@@ -25,32 +24,6 @@ from deepnlp.lessons.exercises.values import compare_values
 from deepnlp.lessons.exercises.verdict import Verdict
 
 RIGHT = Verdict.right("Right: every number agrees.")
-
-
-@dataclass(frozen=True)
-class Mark:
-    """What one exercise of a submission has earned.
-
-    Attributes
-    ----------
-    title : str
-    score, points : float
-    ok : bool
-    diagnosis : str or None
-        The name of the mistake; ``"ended"`` and ``"endless"`` where there is no answer.
-    text : str
-        For the student.
-    note : str
-        For the teacher.
-    """
-
-    title: str
-    score: float
-    points: float
-    ok: bool
-    diagnosis: str | None
-    text: str
-    note: str = ""
 
 
 def grade(submission: Submission, assignment: Assignment, seed: int = 0) -> list[Mark]:

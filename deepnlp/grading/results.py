@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from deepnlp.grading.assignment import Assignment
-    from deepnlp.grading.judging import Mark
+from deepnlp.grading.assignment import Assignment
 
 ENDINGS = (".ipynb", ".py")
 MOST = 1 << 24  # bytes of a submission
@@ -61,6 +59,32 @@ class Submission:
             return cls(name, [(title, text, True) for title, text in zip(titles, texts)])
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             return cls(name, error=f"{path.name} cannot be read: {error}")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What one exercise of a submission has earned.
+
+    Attributes
+    ----------
+    title : str
+    score, points : float
+    ok : bool
+    diagnosis : str or None
+        The name of the mistake; ``"ended"`` and ``"endless"`` where there is no answer.
+    text : str
+        For the student.
+    note : str
+        For the teacher.
+    """
+
+    title: str
+    score: float
+    points: float
+    ok: bool
+    diagnosis: str | None
+    text: str
+    note: str = ""
 
 
 def submissions_in(paths: Sequence[str]) -> list[Submission]:
