@@ -69,8 +69,9 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
     ----------
     path : str or path
         A file, or the folder of a run: then its ``best.npz``, or its ``checkpoint.npz`` where no
-        epoch was finished yet. Or the name of a model that comes with the package: ``"pydocs-small"``,
-        the model of ``deepnlp train``, and ``"dates"``, which writes dates in ISO 8601.
+        epoch was finished yet. Or the name of a model that comes with the package:
+        ``"pydocs-small"``, the model of ``deepnlp train``, or ``"dates"``, which writes dates in
+        ISO 8601.
     into : Layer, optional
         A model that is already built. Needed where layers were plugged together by hand; its
         parameters must have the names and shapes in the file, and keep their number type.

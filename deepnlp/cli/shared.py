@@ -31,7 +31,11 @@ Flag = Annotated[bool, Option()]
 Count = Annotated[int | None, Option(low=1)]
 Out = Annotated[str, Option(metavar="FILE")]
 Model = Annotated[
-    str, Option("a run folder, a checkpoint (.npz) of one, or a model of deepnlp: pydocs-small, dates", metavar="RUN_OR_CHECKPOINT")
+    str,
+    Option(
+        "a run folder, a checkpoint (.npz) of one, or a model of deepnlp: pydocs-small, dates",
+        metavar="RUN_OR_CHECKPOINT",
+    ),
 ]
 CorpusName = Annotated[str | None, Option(metavar="NAME|PATH")]
 Split = Annotated[str, Option("the split to measure", choices=("train", "valid", "test"))]

@@ -7,7 +7,7 @@ the grader. docs/grading.md says what this is safe against.
 """
 
 from deepnlp.grading.assignment import Assignment, Task
-from deepnlp.grading.judging import Mark, grade
-from deepnlp.grading.results import Submission, submissions_in
+from deepnlp.grading.judging import grade
+from deepnlp.grading.results import Mark, Submission, submissions_in
 
 __all__ = ["Assignment", "Mark", "Submission", "Task", "grade", "submissions_in"]

@@ -15,7 +15,7 @@ from deepnlp.grading.assignment import Assignment, Task
 
 CELLS = ("nbgrader", "otter")
 
-OTTER = '''from otter.test_files import test_case
+OTTER = """from otter.test_files import test_case
 
 OK_FORMAT = False
 name = "{name}"
@@ -28,12 +28,12 @@ def earned(answer):
 
 # Cases of otter pass or fail: one for each share of the points that a mistake may earn.
 {cases}
-'''
-CASE = '''
+"""
+CASE = """
 @test_case(points={points:g})
 def test_{number}({argument}):
     assert earned({argument}) >= {least:g}
-'''
+"""
 
 
 def write_cells(out: Path, assignment: Assignment, kind: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The marks of a submission: the grader compares numbers, and asks for the cause where they differ."""
+"""The marks of a submission: numbers are compared here, and causes asked for there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ast
 import inspect
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,7 @@ from deepnlp.gradcheck.loading import load_own
 from deepnlp.gradcheck.own import build_own
 from deepnlp.grading.assignment import Assignment, Task
 from deepnlp.grading.remote import EndedError, Session
-from deepnlp.grading.results import Submission
+from deepnlp.grading.results import Mark, Submission
 from deepnlp.grading.worker import LIBRARIES, SHOWN
 from deepnlp.lessons.exercises.backward import gradient_of
 from deepnlp.lessons.exercises.registry import judge
@@ -25,32 +24,6 @@ from deepnlp.lessons.exercises.values import compare_values
 from deepnlp.lessons.exercises.verdict import Verdict
 
 RIGHT = Verdict.right("Right: every number agrees.")
-
-
-@dataclass(frozen=True)
-class Mark:
-    """What one exercise of a submission has earned.
-
-    Attributes
-    ----------
-    title : str
-    score, points : float
-    ok : bool
-    diagnosis : str or None
-        The name of the mistake; ``"ended"`` and ``"endless"`` where there is no answer.
-    text : str
-        For the student.
-    note : str
-        For the teacher.
-    """
-
-    title: str
-    score: float
-    points: float
-    ok: bool
-    diagnosis: str | None
-    text: str
-    note: str = ""
 
 
 def grade(submission: Submission, assignment: Assignment, seed: int = 0) -> list[Mark]:
@@ -169,18 +142,20 @@ def _beside(own: Any, theirs: Any, task: Task, rng: Any) -> tuple[dict[str, Any]
     made: dict[str, Any] = {}
     if inspect.isclass(own):
 
-        def __init__(self: Any, **arguments: Any) -> None:
+        def keep(self: Any, **arguments: Any) -> None:
             made.update(deepcopy(arguments))
             own.__init__(self, **arguments)
 
         signature = inspect.signature(own)
-        space = {"__init__": __init__, "__signature__": signature}
+        space = {"__init__": keep, "__signature__": signature}
         built, inputs, named = build_own(
             type(own.__name__, (own,), space), task.input, task.weight, rng
         )
         count = len(inspect.signature(built.backward).parameters)
         weights = [n for n, v in made.items() if isinstance(v, np.ndarray)]
-        tried = partial(_of_class, inputs=inputs, named=named, count=count, weights=weights, rng=rng)
+        tried = partial(
+            _of_class, inputs=inputs, named=named, count=count, weights=weights, rng=rng
+        )
         expected, dys = tried(own(**deepcopy(made)), dys=None)
         return expected, tried(theirs(**made), dys=dys)[0]
     _, inputs, named = build_own(own, task.input, task.weight, rng)

@@ -48,6 +48,7 @@ class Remote:
         self._type = str(described["type"])
 
     def __call__(self, *given: Any, **named: Any) -> Any:
+        """What a call gives there; weights come back where the exercise is to change them."""
         value, left = self._session.ask("call", self, given, named)
         if self._session.may_change_layers:
             layers = [each for each in given if isinstance(each, Layer)]

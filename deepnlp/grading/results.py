@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from deepnlp.grading.assignment import Assignment
-    from deepnlp.grading.judging import Mark
+from deepnlp.grading.assignment import Assignment
 
 ENDINGS = (".ipynb", ".py")
 MOST = 1 << 24  # bytes of a submission
@@ -63,6 +61,32 @@ class Submission:
             return cls(name, error=f"{path.name} cannot be read: {error}")
 
 
+@dataclass(frozen=True)
+class Mark:
+    """What one exercise of a submission has earned.
+
+    Attributes
+    ----------
+    title : str
+    score, points : float
+    ok : bool
+    diagnosis : str or None
+        The name of the mistake; ``"ended"`` and ``"endless"`` where there is no answer.
+    text : str
+        For the student.
+    note : str
+        For the teacher.
+    """
+
+    title: str
+    score: float
+    points: float
+    ok: bool
+    diagnosis: str | None
+    text: str
+    note: str = ""
+
+
 def submissions_in(paths: Sequence[str]) -> list[Submission]:
     """The submissions in files and folders, by name.
 
@@ -71,10 +95,14 @@ def submissions_in(paths: Sequence[str]) -> list[Submission]:
     found: dict[str, Path] = {}
     for path in map(Path, paths):
         if not path.exists():
-            raise FileNotFoundError(f"no submission {path}: expected a notebook, a module, a folder")
+            raise FileNotFoundError(
+                f"no submission {path}: expected a notebook, a module, a folder"
+            )
         for file in sorted(path.iterdir()) if path.is_dir() else [path]:
             inside = sorted(file.rglob("*")) if file.is_dir() and not file.is_symlink() else [file]
-            files = [f for f in inside if f.suffix in ENDINGS and f.is_file() and not f.is_symlink()]
+            files = [
+                f for f in inside if f.suffix in ENDINGS and f.is_file() and not f.is_symlink()
+            ]
             name = file.name if file.is_dir() else file.stem
             if len(files) > 1:
                 raise ValueError(f"{file} holds {len(files)} notebooks and modules: expected one")
@@ -170,7 +198,9 @@ def _csv(marks: Mapping[str, list[Mark]]) -> str:
     rows.writerow(["submission", "score", "points", *columns])
     for name, own in marks.items():
         cells = [value for m in own for value in (f"{m.score:g}", m.diagnosis or "", m.note)]
-        rows.writerow(map(_plain, [name, f"{total(own):g}", f"{sum(m.points for m in own):g}", *cells]))
+        rows.writerow(
+            map(_plain, [name, f"{total(own):g}", f"{sum(m.points for m in own):g}", *cells])
+        )
     return text.getvalue().rstrip("\n")
 
 
@@ -183,7 +213,7 @@ PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width">
 <style>
-body {{ font: 1rem/1.4 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
+body {{ font: 1rem/1.4 system-ui, sans-serif; max-width: 60rem; margin: auto }}
 table {{ border-collapse: collapse }} td, th {{ padding: .1rem .8rem .1rem 0; text-align: left }}
 meter {{ width: 12rem }} :root {{ color-scheme: light dark }}
 </style></head><body>
@@ -200,12 +230,15 @@ def class_page(marks: Mapping[str, list[Mark]], assignment: Assignment) -> str:
     for of_task in zip(*marks.values(), strict=True):
         seen = Counter("right" if m.ok else m.diagnosis or "wrong" for m in of_task)
         bars = "\n".join(
-            f'<tr><td>{escape(name)}<td>{n}<td><meter min="0" max="{count}" value="{n}"></meter></tr>'
+            f'<tr><td>{escape(name)}<td>{n}<td><meter max="{count}" value="{n}"></meter></tr>'
             for name, n in seen.most_common()
         )
         exercises.append(f"<h2>{escape(of_task[0].title)}</h2><table>{bars}</table>")
+    notes = {
+        name: "; ".join(dict.fromkeys(m.note for m in own if m.note)) for name, own in marks.items()
+    }
     students = "\n".join(
-        f"<tr><td>{escape(name)}<td>{total(own):g}<td>{escape('; '.join(m.note for m in own if m.note))}</tr>"
+        f"<tr><td>{escape(name)}<td>{total(own):g}<td>{escape(notes[name])}</tr>"
         for name, own in marks.items()
     )
     points = sum(mark.points for mark in next(iter(marks.values())))

@@ -33,10 +33,14 @@ from deepnlp.lessons.exercises.registry import judge
 from deepnlp.lessons.exercises.tables import names_of, tables_of
 
 NAME = "submission"
-LIBRARIES = """abc bisect cmath collections.abc contextlib dataclasses datetime decimal enum fractions
-functools heapq itertools json logging math numbers operator pprint queue random re statistics
-string textwrap time timeit typing unittest warnings weakref numpy.testing numpy.polynomial
-scipy.linalg scipy.sparse scipy.special deepnlp.examples deepnlp.training""".split()
+LIBRARIES = (
+    "abc", "bisect", "cmath", "collections.abc", "contextlib", "dataclasses", "datetime",
+    "decimal", "enum", "fractions", "functools", "heapq", "itertools", "json", "logging", "math",
+    "numbers", "operator", "pprint", "queue", "random", "re", "statistics", "string", "textwrap",
+    "time", "timeit", "typing", "unittest", "warnings", "weakref", "numpy.testing",
+    "numpy.polynomial", "scipy.linalg", "scipy.sparse", "scipy.special", "deepnlp.examples",
+    "deepnlp.training",
+)  # fmt: skip
 """Modules that are loaded before the process is shut in; later no file can be read."""
 
 SHOWN = ("matplotlib", "matplotlib.pyplot", "seaborn", "tqdm.auto", "tqdm.notebook", "IPython",
@@ -187,7 +191,7 @@ class Worker:
 
 
 def _check_of(node: ast.expr) -> tuple[str, ast.expr] | None:
-    """The exercise and the answer of ``check("1.5", answer)``, whatever is done with the verdict."""
+    """The exercise and the answer of ``check("1.5", answer)``, whatever follows the call."""
     while isinstance(node, ast.Call | ast.Attribute):
         if isinstance(node, ast.Attribute):
             node = node.value

@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 from deepnlp.cli.main import main
-from deepnlp.grading import Assignment, Submission, grade, submissions_in
-from deepnlp.grading.results import classroom50, gradescope
 
 HERE = Path(__file__).parent
 EXPECTED = tomllib.loads((HERE / "expected.toml").read_text("utf-8"))
@@ -67,13 +65,10 @@ def test_files_for_gradescope_classroom_50_students_and_the_teacher(marks):
     assert [test["max_score"] for test in sign["tests"]] == [4, 2]
     whole = json.loads((marks / "sign" / "result.json").read_text("utf-8"))
     assert (whole["schema"], whole["score"], whole["max-score"]) == ("classroom50/result/v1", 3, 6)
-    assert "should be `self.db = dy.sum(axis=0)`" in (marks / "sign" / "message.md").read_text("utf-8")
+    assert "should be `self.db = dy.sum(axis=0)`" in (marks / "sign" / "message.md").read_text(
+        "utf-8"
+    )
     page = (marks / "class.html").read_text("utf-8")
     assert "<td>sign<td>2" in page
     assert "says that it is right" in page
     assert not Path("/tmp/deepnlp_grading_was_here").exists()
-
-
-def graded(text, exercise, **limits):
-    assignment = Assignment([exercise], "one", **{"seconds": 5, "memory": 600, **limits})
-    return grade(Submission("one", [("submission.py", text, False)]), assignment)[0]

@@ -66,7 +66,7 @@ def test_nbgrader_gives_the_same_marks(assignment, tmp_path):
     source = tmp_path / "source" / "ps1"
     source.mkdir(parents=True)
     write_cells(source / "ps1.ipynb", assignment, "nbgrader")
-    (tmp_path / "nbgrader_config.py").write_text("c = get_config()\nc.CourseDirectory.course_id='c'\n")
+    (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
     run("nbgrader", "generate_assignment", "ps1", folder=tmp_path)
     released = json.loads((tmp_path / "release" / "ps1" / "ps1.ipynb").read_text("utf-8"))
     for name in (*HARMLESS, "empty"):
@@ -91,7 +91,9 @@ def test_otter_gives_the_same_marks(assignment, tmp_path):
     for name in HARMLESS:
         cell = {"cell_type": "code", "source": answer(name), "metadata": {}, "outputs": [],
                 "execution_count": None, "id": "answer"}  # fmt: skip
-        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+        kernel = {
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+        }
         notebook = {"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
         (tmp_path / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
         out = tmp_path / f"out-{name}"

@@ -120,7 +120,7 @@ def check_backward_of(layer: Any, inputs: Any, step: Table, say: Names, names: N
     return verdict
 
 
-def check_by_numbers(layer: Any, inputs: Any, step: Table, say: Names, names: Names) -> Verdict:
+def check_by_numbers(layer: Any, inputs: Any, step: Table, _: Names, names: Names) -> Verdict:
     """Compare the gradients of a layer with numerical ones of what its forward should give."""
     layer.forward(*inputs)
     dy = default_rng(1).uniform(0.5, 1.5, np.shape(right_of(step, {**names})))

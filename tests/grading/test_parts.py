@@ -1,0 +1,201 @@
+"""Messages, assignments, marks: the parts of the grader, without a process."""
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deepnlp.gradcheck import check_gradients
+from deepnlp.grading import Assignment, Mark, judging, remote, submissions_in, wire
+from deepnlp.grading.results import class_page, classroom50, gradescope, write_results
+from deepnlp.grading.worker import Worker
+from deepnlp.lessons.exercises import Verdict, check
+from deepnlp.testing import assert_gradients
+
+HERE = Path(__file__).parent
+WRONG = Verdict.wrong("sign", "db has the wrong sign.")
+
+
+class Loop(remote.Session):
+    """A submission that answers in this process."""
+
+    def __init__(self, text):
+        super().__init__({}, 60.0)
+        self.worker = Worker([("submission.py", text, False)])
+
+    def ask(self, name, *given):
+        question = wire.pack([name, *given], remote._described)
+        reply = self.worker.packed(self.worker.answer(question))
+        reply = wire.unpack(reply, lambda described: remote.Remote(self, described))
+        if "value" in reply:
+            return reply["value"]
+        raise remote._as_error(*reply["error"])
+
+
+def task_of(tmp_path, text):
+    (tmp_path / "solution.py").write_text((HERE / "solution.txt").read_text("utf-8"))
+    (tmp_path / "homework.toml").write_text(text, encoding="utf-8")
+    return Assignment.load(tmp_path / "homework.toml").tasks
+
+
+def marks_of(tmp_path, name):
+    text = (HERE / "submissions" / f"{name}.txt").read_text("utf-8")
+    tasks = task_of(tmp_path, (HERE / "assignment.toml").read_text("utf-8"))
+    session = Loop(text.replace("import matplotlib.pyplot as plt\n", ""))
+    unusual = ", ".join(judging._unusual(text, []))
+    return [judging._graded(task, session, 0, unusual) for task in tasks]
+
+
+@pytest.mark.parametrize(
+    ("name", "scores"), [("right", [4, 2]), ("odd", [4, 2]), ("sign", [2, 1]), ("wrong", [0, 0])]
+)
+def test_answers_earn_what_they_deserve(tmp_path, name, scores):
+    assert [mark.score for mark in marks_of(tmp_path, name)] == scores
+
+
+def test_what_the_checks_say_in_its_own_process_earns_nothing_where_code_could_change_them(
+    tmp_path,
+):
+    text = """
+import os
+class MyAffine:
+    def __init__(self, W, b): self.W, self.b = W, b
+    def forward(self, x): return x @ self.W + self.b
+    def backward(self, dy):
+        self.dW, self.db = dy[0], dy[1]
+        return dy @ self.W.T + 1
+"""
+    task = task_of(tmp_path, '[[exercise]]\nname = "1.5"\nanswer = "MyAffine"\npoints = 4\n'
+                   'partial = {"sign" = 0.5}')[0]  # fmt: skip
+    session = Loop(text)
+    session.worker.of_verdict = lambda *given: (False, "sign", "It claims so.")
+    assert judging._graded(task, session, 0, "").score == 2
+    assert judging._graded(task, session, 0, "os").score == 0
+    session.worker.of_verdict = lambda *given: (True, None, "Right.")
+    mark = judging._graded(task, session, 0, "")
+    assert (mark.ok, mark.score) == (False, 0)
+    assert "says that it is right" in mark.note
+
+
+@pytest.mark.parametrize(
+    ("text", "unusual"),
+    [
+        ("import numpy as np\nfrom deepnlp.lessons.exercises import check\nx = np.ones(3)", []),
+        ("import os, sys", ["os", "sys"]),
+        ("import deepnlp.gradcheck.report as r\nr.Report.causes = []",
+         ["deepnlp.gradcheck.report", "r.Report.causes"]),
+        ("import numpy as np\nnp.allclose = max", ["np.allclose"]),
+        ("().__class__.__base__.__subclasses__()", ["__base__", "__subclasses__"]),
+        ("setattr(x, 'y', 1)", ["setattr"]),
+    ],
+)  # fmt: skip
+def test_what_could_change_the_checks(text, unusual):
+    assert sorted({*judging._unusual(text, [])}) == sorted(unusual)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 3, 2.5, "text", ..., 1 + 2j, Fraction(1, 3), (1, [2, {"a": {3}}]), np.int64(3)],
+)
+def test_a_value_comes_back_as_it_was(value):
+    got = wire.unpack(wire.pack(value, id), str)
+    assert got == value
+    assert type(got) is type(value)
+
+
+def test_arrays_and_lazy_values_come_back():
+    array = np.arange(6.0).reshape(2, 3).T
+    np.testing.assert_array_equal(wire.unpack(wire.pack(array, id), str), array)
+    assert wire.unpack(wire.pack((n * n for n in range(3)), id), str) == [0, 1, 4]
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [["array", "O", 3], ["array", "<f8", -1], ["array", "<f8", 10**12], ["nonsense"], [], [[]],
+     ["dict", 1], ["fraction", "x"]],
+)  # fmt: skip
+def test_a_broken_message_is_refused(tree):
+    text = json.dumps(tree).encode()
+    with pytest.raises(wire.BrokenMessageError):
+        wire.unpack(wire.HEAD.pack(len(text), 0) + text, str)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected one or more tables"),
+        ('[[exercise]]\nname = "1.5"', "an exercise needs points"),
+        ('[[exercise]]\nname = "1.5"\npoints = 0', "points should be above 0"),
+        ("[[exercise]]\npoints = 1", "either a name"),
+        ('[[exercise]]\nname = "1.99"\npoints = 1', "there is no exercise '1.99'"),
+        ('[[exercise]]\ntarget = "affine"\npoints = 1', "needs a reference"),
+        ('[[exercise]]\nname = "1.5"\npoint = 1', "point is unknown: expected one of points"),
+        ('seconds = "x"\n[[exercise]]\nname = "1.5"\npoints = 1', "seconds should be a float"),
+    ],
+)
+def test_a_mistake_in_an_assignment_is_named(tmp_path, text, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        task_of(tmp_path, text)
+
+
+def test_submissions_by_name(tmp_path):
+    (tmp_path / "ada.py").write_text("x = 1")
+    (tmp_path / "ben").mkdir()
+    (tmp_path / "ben" / "hw.ipynb").write_text("{}")
+    found = submissions_in([str(tmp_path)])
+    assert [each.name for each in found] == ["ada", "ben"]
+    assert "cannot be read" in found[1].error
+    (tmp_path / "ben" / "other.py").write_text("")
+    with pytest.raises(ValueError, match="holds 2 notebooks and modules"):
+        submissions_in([str(tmp_path)])
+    with pytest.raises(FileNotFoundError, match="no submission nowhere"):
+        submissions_in(["nowhere"])
+
+
+MARKS = {"ada": [Mark("A", 2, 2, True, None, "Right.")],
+         "=1+1": [Mark("A", 0.5, 2, False, "<b>", "Wrong: <x>.", "uses os")]}  # fmt: skip
+
+
+def test_results_for_systems_and_people(tmp_path):
+    assert gradescope(MARKS["ada"])["tests"][0]["status"] == "passed"
+    half = classroom50(MARKS["=1+1"])
+    assert (half["score"], half["max-score"]) == (50, 200)
+    assert {type(half["score"]), type(half["tests"][0]["score"])} == {int}
+    write_results(tmp_path, MARKS, Assignment([], "One & two"))
+    assert "'=1+1,0.5,2" in (tmp_path / "marks.csv").read_text("utf-8")
+    page = class_page(MARKS, Assignment([], "One & two"))
+    assert "One &amp; two" in page
+    assert "&lt;b&gt;" in page
+
+
+def test_a_verdict_raises_and_counts(capsys):
+    with pytest.raises(AssertionError, match="db has the wrong sign"):
+        WRONG.or_raise()
+    assert (WRONG.marks(4), WRONG.marks(4, {"sign": 0.25})) == (0.0, 1.0)
+    assert check("6.2", 1.8 ** (1 / 20)).or_raise().marks(3) == 3.0
+    assert capsys.readouterr().err == ""
+
+
+class Negated:
+    def __init__(self, W):
+        self.W = W
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W
+
+    def backward(self, dy):
+        self.dW = -self.x.T @ dy
+        return dy @ self.W.T
+
+
+def test_a_wrong_gradient_is_a_failed_test_that_names_the_cause():
+    x, W = np.random.default_rng(0).normal(size=(2, 3, 3))
+    with pytest.raises(AssertionError, match=r"^Negated: wrong: W\. sign: .*line \d+") as failure:
+        assert_gradients(Negated(W), x)
+    assert "likely cause: sign" in str(failure.value)
+    report = check_gradients(Negated(W), x, quiet=True)
+    assert (report.diagnosis, report.marks(2, {"sign": 0.5})) == ("sign", 1.0)
