@@ -12,7 +12,7 @@ from deepnlp.evaluation.neural_cache import cache_perplexity
 from deepnlp.generation import generate, generate_many, translate
 from deepnlp.layer import map_state
 from deepnlp.layers import Embedding, MultiHeadAttention
-from deepnlp.models import GPT, RNNLM, TransformerTranslator
+from deepnlp.models import GPT, TransformerTranslator
 from deepnlp.optimizers import AdamW
 from deepnlp.parameter import Parameter
 from deepnlp.tasks import LanguageModelling, SequenceToSequence
