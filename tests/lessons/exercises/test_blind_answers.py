@@ -30,7 +30,7 @@ def verdicts(file):
         yield f"{exercise}: {name}", kind, quietly(exercise, answer)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_blind_answers_are_judged(file):
     """None is judged wrongly, and of most wrong ones, 85 % or more, the mistake is named."""
