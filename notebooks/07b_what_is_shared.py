@@ -160,7 +160,7 @@ bars(
         for tie, of in pointing.items()
     },
     title="Tied, h points at the row of the next word; with L, hL does it",
-    ylabel="mean cosine with the next word, mean of the seeds",
+    ylabel="cosine with the next word, mean",
     number=".2f",
 )
 
