@@ -160,7 +160,7 @@ bars(
         for tie, of in pointing.items()
     },
     title="Tied, h points at the row of the next word; with L, hL does it",
-    ylabel="mean cosine with the next word, mean of the seeds",
+    ylabel="cosine with the next word, mean",
     number=".2f",
 )
 
@@ -469,7 +469,7 @@ print(f"mean f at {np.sum(text == eos)} ends of lines {at_end:.2f}, elsewhere {e
 # ## What to read next
 #
 # * **Lesson 8, sequence to sequence**: one language model reads, another writes. At full size, from
-#   the shell: `chapters/ch07_the_better_language_model/` and `deepnlp reproduce`.
+#   the shell: `chapters/ch07b_what_is_shared/` and `deepnlp reproduce`.
 # * K. Saito, *Deep Learning from Scratch 2*, section 6.5, whose path this lesson follows.
 # * Press and Wolf, *Using the output embedding to improve language models* (2017); Inan, Khosravi
 #   and Socher, *Tying word vectors and word classifiers* (2017); Gulordava, Aina and Boleda, *How

@@ -3,7 +3,7 @@
 The comparison of Gulordava, Aina and Boleda 2018 (Table 1) on a corpus of any size. Without
 tying or with L, the embedding may be smaller than the state.
 
-    python chapters/ch07_the_better_language_model/tying.py
+    python chapters/ch07b_what_is_shared/tying.py
 
 Data: pydocs, the documentation inside this Python; any other with --corpus, such as ptb.
 Time: 9 minutes on one core.
