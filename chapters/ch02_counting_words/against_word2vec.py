@@ -25,8 +25,7 @@ NAME = "counting-and-word2vec"
 HEAD = """# Counting and word2vec on the same text
 
 PPMI with a truncated SVD, CBOW and skip-gram by their recipes: vectors of {size} numbers, windows
-of {window} words to either side. The recipes' rate was chosen on the Penn Treebank by WordSim-353.
-Of several seeds stand the mean, the lowest and the highest; all else of word2vec is one seed.
+of {window} words to either side. Of several seeds stand the mean, the lowest and the highest.
 
     python chapters/ch02_counting_words/against_word2vec.py
 
