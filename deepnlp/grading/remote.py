@@ -102,6 +102,9 @@ class Session:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
+            for stream in filter(None, (self.process.stdin, self.process.stdout)):
+                with suppress(OSError, ValueError):
+                    stream.close()
             self.process = None
             self.folder.cleanup()
 

@@ -65,6 +65,7 @@ def main() -> None:
         names_of(lesson), tables_of(lesson)
     for name in SHOWN:
         sys.modules[name] = MagicMock(__spec__=None, __path__=[])
+    check_gradients(_Wrong(), np.ones((2, 2)), quiet=True)  # reads what a diagnosis needs
     kind = sandbox.close(task["memory"], task["seconds"])
     worker = Worker(task["cells"])
     reply: Any = {"value": kind}
@@ -75,6 +76,17 @@ def main() -> None:
             reply = worker.answer(wire.receive(questions))
         except EOFError:
             return
+
+
+class _Wrong:
+    """A layer with a mistake."""
+
+    def forward(self, x: Any) -> Any:
+        self.x = x
+        return x * x
+
+    def backward(self, dy: Any) -> Any:
+        return dy * self.x
 
 
 class Worker:
