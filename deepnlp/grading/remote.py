@@ -189,7 +189,7 @@ def _described(value: Any) -> dict[str, Any]:
 
 def _as_error(kind: str, text: str, line: str) -> Exception:
     """The error of that name, or one that says it; with the line that raised it."""
-    known = getattr(builtins, kind, None)
+    known: Any = getattr(builtins, kind, None)
     is_error = isinstance(known, type) and issubclass(known, Exception)
     kinds = {"UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError"}
     if not is_error or kind in kinds or kind.endswith("Group"):

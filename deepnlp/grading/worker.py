@@ -205,8 +205,8 @@ def _check_of(node: ast.expr) -> tuple[str, ast.expr] | None:
         if isinstance(node, ast.Attribute):
             node = node.value
         elif isinstance(node.func, ast.Name) and node.func.id == "check" and len(node.args) == 2:
-            name = node.args[0]
-            return (name.value, node.args[1]) if isinstance(name, ast.Constant) else None
+            name = getattr(node.args[0], "value", None)
+            return (name, node.args[1]) if isinstance(name, str) else None
         else:
             node = node.func
     return None
@@ -214,7 +214,7 @@ def _check_of(node: ast.expr) -> tuple[str, ast.expr] | None:
 
 def _described(error: BaseException) -> list[str]:
     """Type and text of an error, and the line of the submission that raised it."""
-    frames = []
+    frames: list[Any] = []
     with suppress(Exception):
         frames = traceback.extract_tb(error.__traceback__)
     own = [f"In {f.name}: {f.line}" for f in frames if f.filename.startswith(NAME) and f.line]
