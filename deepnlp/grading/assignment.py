@@ -133,7 +133,7 @@ def _checked(kind: Any, table: dict[str, Any], without: Any = ()) -> dict[str, A
         if key not in fields:
             raise ValueError(f"{key} is unknown: expected one of {', '.join(fields)}")
         wanted = fields[key].type.partition("[")[0]
-        allowed = {"float": (int, float), "list": list, "dict": dict, "str": str, "int": int}
+        allowed: Any = {"float": (int, float), "list": list, "dict": dict, "str": str, "int": int}
         if not isinstance(value, allowed[wanted]) or isinstance(value, bool):
             raise ValueError(f"{key} should be a {wanted}, got {value!r}")
     if "points" in fields and "points" not in table:

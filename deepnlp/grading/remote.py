@@ -102,6 +102,9 @@ class Session:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
+            for stream in filter(None, (self.process.stdin, self.process.stdout)):
+                with suppress(OSError, ValueError):
+                    stream.close()
             self.process = None
             self.folder.cleanup()
 
@@ -186,7 +189,7 @@ def _described(value: Any) -> dict[str, Any]:
 
 def _as_error(kind: str, text: str, line: str) -> Exception:
     """The error of that name, or one that says it; with the line that raised it."""
-    known = getattr(builtins, kind, None)
+    known: Any = getattr(builtins, kind, None)
     is_error = isinstance(known, type) and issubclass(known, Exception)
     kinds = {"UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError"}
     if not is_error or kind in kinds or kind.endswith("Group"):

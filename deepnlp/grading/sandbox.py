@@ -21,11 +21,11 @@ CALLS = {
     "mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215), "brk": (12, 214),
     "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
     "sched_yield": (24, 124), "mremap": (25, 216), "madvise": (28, 233), "nanosleep": (35, 101),
-    "getpid": (39, 172), "exit": (60, 93), "gettimeofday": (96, 169), "getrusage": (98, 165),
-    "times": (100, 153), "sigaltstack": (131, 132), "gettid": (186, 178), "futex": (202, 98),
-    "sched_getaffinity": (204, 123), "clock_gettime": (228, 113), "clock_getres": (229, 114),
-    "clock_nanosleep": (230, 115), "exit_group": (231, 94), "getrandom": (318, 278),
-    "membarrier": (324, 283), "rseq": (334, 293),
+    "getpid": (39, 172), "exit": (60, 93), "getcwd": (79, 17), "times": (100, 153),
+    "gettimeofday": (96, 169), "getrusage": (98, 165), "sigaltstack": (131, 132),
+    "gettid": (186, 178), "futex": (202, 98), "sched_getaffinity": (204, 123),
+    "clock_gettime": (228, 113), "clock_getres": (229, 114), "clock_nanosleep": (230, 115),
+    "exit_group": (231, 94), "getrandom": (318, 278), "membarrier": (324, 283), "rseq": (334, 293),
 }  # fmt: skip
 MACHINES = {"x86_64": (0xC000003E, 0, 317), "aarch64": (0xC00000B7, 1, 277)}
 """By machine: its number for the filter, its column above, and the number of the call seccomp."""

@@ -12,7 +12,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from fractions import Fraction
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -100,7 +100,7 @@ def unpack(message: bytes, known: Callable[[Any], Any]) -> Any:
         raise BrokenMessageError(str(error)) from error
 
 
-def receive(stream: BinaryIO) -> bytes:
+def receive(stream: IO[bytes]) -> bytes:
     """The next message; EOFError at the end of the stream."""
     head = stream.read(HEAD.size)
     if len(head) < HEAD.size:

@@ -50,6 +50,14 @@ SHOWN = ("matplotlib", "matplotlib.pyplot", "seaborn", "tqdm.auto", "tqdm.notebo
 DEFINED = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 """What runs of a notebook: no training, and no plots."""
 
+WRONG = """
+def wrong_forward(x):
+    return x * x, x
+
+def wrong_backward(dy, x):
+    return -2 * dy * x
+"""
+
 
 def main() -> None:
     """Answer on the standard streams of this process until the grader has no more questions."""
@@ -65,6 +73,7 @@ def main() -> None:
         names_of(lesson), tables_of(lesson)
     for name in SHOWN:
         sys.modules[name] = MagicMock(__spec__=None, __path__=[])
+    Worker([("wrong.py", WRONG, False)]).of_check("wrong", ["N=2,D=2"], [])  # loads the tables
     kind = sandbox.close(task["memory"], task["seconds"])
     worker = Worker(task["cells"])
     reply: Any = {"value": kind}
@@ -196,8 +205,8 @@ def _check_of(node: ast.expr) -> tuple[str, ast.expr] | None:
         if isinstance(node, ast.Attribute):
             node = node.value
         elif isinstance(node.func, ast.Name) and node.func.id == "check" and len(node.args) == 2:
-            name = node.args[0]
-            return (name.value, node.args[1]) if isinstance(name, ast.Constant) else None
+            name = getattr(node.args[0], "value", None)
+            return (name, node.args[1]) if isinstance(name, str) else None
         else:
             node = node.func
     return None
@@ -205,7 +214,7 @@ def _check_of(node: ast.expr) -> tuple[str, ast.expr] | None:
 
 def _described(error: BaseException) -> list[str]:
     """Type and text of an error, and the line of the submission that raised it."""
-    frames = []
+    frames: list[Any] = []
     with suppress(Exception):
         frames = traceback.extract_tb(error.__traceback__)
     own = [f"In {f.name}: {f.line}" for f in frames if f.filename.startswith(NAME) and f.line]

@@ -5,6 +5,7 @@ They run where these programs are installed, in an environment of their own if n
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -42,8 +43,10 @@ def answer(name):
 
 
 def run(*words, folder):
+    """Run a program of the environment, whose own programs (alembic, jupyter) it starts by name."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run([sys.executable, "-m", *map(str, words)], cwd=folder, capture_output=True,
-                          text=True, timeout=900)  # fmt: skip
+                          text=True, timeout=900, env=os.environ | {"PATH": path})  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -97,6 +100,7 @@ def test_otter_gives_the_same_marks(assignment, tmp_path):
         notebook = {"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
         (tmp_path / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
         out = tmp_path / f"out-{name}"
+        out.mkdir()
         run("otter", "run", f"{name}.ipynb", "-a", "autograder.zip", "-o", out, folder=tmp_path)
         tests = json.loads((out / "results.json").read_text("utf-8"))["tests"]
         got[name] = sum(test.get("score", 0) for test in tests)
