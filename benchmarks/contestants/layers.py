@@ -82,6 +82,7 @@ CASES: dict[str, Case] = {
     "TimeGRU": _over_time(layers.TimeGRU),
     "TimeGRU, reset after": _over_time(layers.TimeGRU, reset_after=True),
     "TimeLSTM": _over_time(layers.TimeLSTM),
+    "TimeMogrifierLSTM": _over_time(layers.TimeMogrifierLSTM),
     "TimeDeepTransition": _over_time(layers.TimeDeepTransition),
     "TimeStacked": _of_two(layers.TimeStacked, width=1),
     "TimeBidirectional": _of_two(layers.TimeBidirectional, width=2),

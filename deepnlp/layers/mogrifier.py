@@ -203,7 +203,9 @@ class TimeMogrifierLSTM(TimeLSTM):
     def _accumulate_recurrent(self, steps: Any) -> None:
         _, *dus, da = [steps_as_rows(array) for array in steps.da]
         # a_t = x Wx + h Wh + b, with x and h after the rounds, all steps at once
-        x, h = (steps_as_rows(steps.over_time(k, width)) for k, width in enumerate((self.D, self.H)))
+        x, h = (
+            steps_as_rows(steps.over_time(k, width)) for k, width in enumerate((self.D, self.H))
+        )
         self.Wx.accumulate_product(x.T, da)
         self.Wh.accumulate_product(h.T, da)
         self.b.accumulate(column_sums(da))

@@ -46,6 +46,11 @@ def answer(entry, settings):
         return {"training": training, **searches, "nrefs:1|case:lc": {"texts": 1000.0}}
     if entry.work == "memory_growth":
         return {"step": {"memory_mb": 1.0 + options["length"] / 1e6}}
+    if entry.work == "processes":
+        if not H:
+            return {str(n): {"sum_ms": 0.1 + n / 1e6} for n in (0, 10_000, 1_000_000)}
+        parts = {"computed_ms": ms / options["P"], "exchanged_ms": ms / 5, "updated_ms": ms / 9}
+        return {"step": parts | {"step_ms": sum(parts.values()), "numbers": 1e6}}
     if entry.work == "profile":
         parts = {part: both(share * ms / 3, share * ms * 2 / 3) for part, share in PARTS.items()}
         ends = {part: {"ms": share * ms} for part, share in ENDS.items()}

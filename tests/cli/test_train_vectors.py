@@ -69,7 +69,7 @@ def test_the_default_recipe_and_its_model(deepnlp, text_file):
         (["--model", "glove"], "invalid choice: 'glove'"),
         (["--cell", "gru"], "unrecognized arguments: --cell gru"),
         (["--recipe", "book-rnnlm"], "recipe book-rnnlm is for task 'lm', got 'vectors'"),
-        (["--watch-gradients"], "Word2Vec trains none"),
+        (["--watch-gradients"], "CBOW has no recurrent layer over time"),
     ],
 )
 def test_errors_take_one_line_and_write_nothing(deepnlp, text_file, tmp_path, options, message):

@@ -120,5 +120,6 @@ def check(code):
             texts += [str(told), *([] if OWN.search(code) else [HELP])]
             if line:
                 marks.append({"line": line, "name": "no verdict", "evidence": str(told)})
-    answer = {"ok": ok, "text": "\n\n".join(texts), "marks": marks}
+    once = {(mark["line"], mark.get("right")): mark for mark in reversed(marks)}  # of two gradients
+    answer = {"ok": ok, "text": "\n\n".join(texts), "marks": [*once.values()][::-1]}
     return json.dumps({**answer, "printed": printed.getvalue()[:20_000]})
