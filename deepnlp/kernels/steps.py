@@ -116,11 +116,14 @@ class PlainSteps(Steps):
             array[t] = value
         return before
 
-    def over_time(self, number: int) -> Array:
-        """The array (N, M) of this number among those that each step saved, of all steps."""
-        array = self.new(
-            f"saved{number}", (len(self.a), *self._saved[0][number].shape), self.a.dtype
-        )
+    def over_time(self, number: int, width: int | None = None) -> Array:
+        """The array (N, width) of this number among those that each step saved, of all steps.
+
+        It is as wide as the first state where no width is given.
+        """
+        T, N, _ = self.a.shape
+        width = self.states[0].shape[2] if width is None else width
+        array = self.new(f"saved{number}", (T, N, width), self.a.dtype)
         for t, saved in enumerate(self._saved):
             array[t] = saved[number]
         return array

@@ -203,13 +203,13 @@ class TimeMogrifierLSTM(TimeLSTM):
     def _accumulate_recurrent(self, steps: Any) -> None:
         _, *dus, da = [steps_as_rows(array) for array in steps.da]
         # a_t = x Wx + h Wh + b, with x and h after the rounds, all steps at once
-        x, h = (steps_as_rows(steps.over_time(k)) for k in (0, 1))
+        x, h = (steps_as_rows(steps.over_time(k, width)) for k, width in enumerate((self.D, self.H)))
         self.Wx.accumulate_product(x.T, da)
         self.Wh.accumulate_product(h.T, da)
         self.b.accumulate(column_sums(da))
         # u_i = by L_i R_i
         for i, (L, R, du) in enumerate(zip(self.Ls, self.Rs, dus, strict=True)):
-            by = steps_as_rows(steps.over_time(2 + 3 * i))
+            by = steps_as_rows(steps.over_time(2 + 3 * i, L.shape[0]))
             R.accumulate_product(product(by, L.value).T, du)
             L.accumulate_product(by.T, product(du, R.value.T))
 

@@ -305,6 +305,7 @@ class MultiHeadAttention(HeadedAttention):
         **options
             Other arguments of the constructor.
         """
+        check_number(f"{cls.__name__}: D", D, whole=True, low=1)
         qkv, output = (Affine.init(D, n * D, rng, dtype, bias) for n in (3, 1))
         return cls(qkv.W, qkv.b, output.W, output.b, heads, rng=rng, **options)
 
@@ -453,6 +454,7 @@ class CrossAttention(HeadedAttention):
         **options
             Other arguments of the constructor.
         """
+        check_number(f"{cls.__name__}: D", D, whole=True, low=1)
         query, memory, output = (Affine.init(D, n * D, rng, dtype, bias) for n in (1, 2, 1))
         weights = query.W, query.b, memory.W, memory.b, output.W, output.b
         return cls(*weights, heads, rng=rng, **options)

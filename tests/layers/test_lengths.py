@@ -115,7 +115,7 @@ def test_lengths_without_a_backward_and_between_other_calls(array_backend, kind)
 @by_layer(e for e in EXAMPLES.values() if issubclass(e.covers, TimeRecurrent))
 def test_gradients_with_lengths_pass_the_check(case):
     rng = np.random.default_rng(0)
-    layer, (x,) = case.build(rng, case.sizes._replace(N=4, D=2, H=3))
+    layer, (x, *_) = case.build(rng, case.sizes._replace(N=4, D=2, H=3))
     lengths = np.array([x.shape[1], 0, 1, max(0, x.shape[1] - 1)])
     report = check_gradients(layer, x, lengths, method="complex", rng=rng, tolerance=1e-12)
     assert report.ok, report

@@ -221,7 +221,7 @@ def test_the_committed_page_is_what_the_committed_logs_say(study):
 
 def test_every_page_of_results_is_written_by_a_command():
     """Those of studies are compared here, the others in tests/vectors and tests/lessons."""
-    others = {"counting-and-word2vec", "gpt-against-lstm"}
+    others = {"counting-and-word2vec", "gpt-against-lstm", "lessons"}
     folders = {study.folder for study in STUDIES}
     assert {path.stem for path in RESULTS.glob("*.md")} == {*folders, *others}
     assert {path.name for path in RESULTS.iterdir() if path.is_dir()} <= {

@@ -12,7 +12,7 @@ OF_STEP = {
     "given", "got", "right", "name", "tolerance", "layer", "inputs", "weights", "lines", "wrong",
     "borrows", "ignores", "empty",
 }  # fmt: skip
-OF_EXERCISE = OF_STEP | {"title", "stars", "says", "cases", "choices", "then"}
+OF_EXERCISE = OF_STEP | {"title", "stars", "says", "cases", "changes", "choices", "then"}
 EXPRESSIONS = ("got", "right", "layer", "inputs", "ignores")
 GIVEN = {"answer", "verdict", "got", "right"}
 
