@@ -43,7 +43,7 @@ def pack(value: Any, known: Callable[[Any], Any]) -> bytes:
             blobs.append(np.ascontiguousarray(array).tobytes())
             kind = "array" if isinstance(value, np.ndarray) else "number"
             return [kind, array.dtype.str, *array.shape]
-        for kind, (types, parts) in _KINDS.items():
+        for kind, (types, parts, _) in _KINDS.items():
             if isinstance(value, types):
                 return [kind, *map(tree, parts(value))]
         return value if isinstance(value, int | float) else ["object", known(value)]
@@ -52,23 +52,15 @@ def pack(value: Any, known: Callable[[Any], Any]) -> bytes:
     return HEAD.pack(len(text), sum(map(len, blobs))) + text + b"".join(blobs)
 
 
-_KINDS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
-    "ellipsis": (type(...), lambda _: ()),
-    "complex": (complex, lambda z: (z.real, z.imag)),
-    "fraction": (Fraction, lambda r: (str(r),)),
-    "tuple": (tuple, iter),
-    "list": (LISTS, iter),
-    "set": (set | frozenset, iter),
-    "dict": (dict, lambda d: d.items()),
-}
-_MADE: dict[str, Callable[..., Any]] = {
-    "ellipsis": lambda: ...,
-    "complex": complex,
-    "fraction": Fraction,
-    "tuple": lambda *parts: parts,
-    "list": lambda *parts: [*parts],
-    "set": lambda *parts: {*parts},
-    "dict": lambda *pairs: dict(pairs),
+# By name: types, their parts, and what makes a value of the parts.
+_KINDS: dict[str, tuple[Any, Callable[[Any], Any], Callable[..., Any]]] = {
+    "ellipsis": (type(...), lambda _: (), lambda: ...),
+    "complex": (complex, lambda z: (z.real, z.imag), complex),
+    "fraction": (Fraction, lambda r: (str(r),), Fraction),
+    "tuple": (tuple, iter, lambda *parts: parts),
+    "list": (LISTS, iter, lambda *parts: [*parts]),
+    "set": (set | frozenset, iter, lambda *parts: {*parts}),
+    "dict": (dict, lambda d: d.items(), lambda *pairs: dict(pairs)),
 }
 
 
@@ -87,7 +79,7 @@ def unpack(message: bytes, known: Callable[[Any], Any]) -> Any:
             if kind == "object":
                 return known(parts[0])
             if kind not in ("array", "number"):
-                return _MADE[kind](*map(value, parts))
+                return _KINDS[kind][2](*map(value, parts))
             dtype, count = np.dtype(parts[0]), math.prod(parts[1:])
             if dtype.kind not in "biufc" or min([count, *parts[1:]]) < 0:
                 raise ValueError(f"an array of {dtype}")

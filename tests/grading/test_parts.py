@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from deepnlp.gradcheck import check_gradients
-from deepnlp.grading import Assignment, Mark, judging, remote, submissions_in, wire
+from deepnlp.grading import Assignment, Mark, Task, judging, remote, submissions_in, wire
 from deepnlp.grading.results import class_page, classroom50, gradescope, write_results
 from deepnlp.grading.worker import Worker
 from deepnlp.lessons.exercises import Verdict, check
 from deepnlp.testing import assert_gradients
+from tests.lessons.exercises.test_answers import NAMES, answers, evaluated, solution_of
 
 HERE = Path(__file__).parent
 WRONG = Verdict.wrong("sign", "db has the wrong sign.")
@@ -25,6 +26,7 @@ class Loop(remote.Session):
     def __init__(self, text):
         super().__init__({}, 60.0)
         self.worker = Worker([("submission.py", text, False)])
+        self.before = self.deadline = 0.0
 
     def ask(self, name, *given):
         question = wire.pack([name, *given], remote._described)
@@ -78,6 +80,23 @@ class MyAffine:
     mark = judging._graded(task, session, 0, "")
     assert (mark.ok, mark.score) == (False, 0)
     assert "says that it is right" in mark.note
+
+
+@pytest.mark.parametrize(
+    "name", ["1.7", *(pytest.param(n, marks=pytest.mark.slow) for n in NAMES if n != "1.7")]
+)
+def test_answers_of_the_lessons_earn_all_points_or_not_all(name):
+    def mark_of(answer):
+        session = Loop("")
+        session.worker.of_exercise = lambda *given: answer
+        return judging._graded(Task(points=1, name=name), session, 0, "")
+
+    assert mark_of(solution_of(name)).score == 1
+    for text, answer in evaluated(name, answers(name)["right"]):
+        assert mark_of(answer).score == 1, text
+    for texts in answers(name)["wrong"].values():
+        for text, answer in evaluated(name, texts)[:1]:
+            assert mark_of(answer).score == 0, text
 
 
 @pytest.mark.parametrize(
