@@ -45,7 +45,7 @@ def verdicts():
 
     found, check = {}, exercises.check
     for path in sorted(SOLUTIONS.glob("[0-9]*.py")):
-        ok = found[int(path.name[:2])] = []
+        ok = found.setdefault(int(path.name[:2]), [])  # lesson 7 has two files
         exercises.check = lambda *given, ok=ok: ok.append(check(*given).ok)
         names = {}
         for cell in re.split(r"^# %%\n", path.read_text("utf-8"), flags=re.MULTILINE):
