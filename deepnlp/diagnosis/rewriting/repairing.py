@@ -134,6 +134,7 @@ class Search:
         self._values: dict[int, list[Value]] = {}  # by function, once they are needed
         self.found: list[Repair] = []
         self._before = self._right_entries(problem.wrong)
+        self._keeps_shapes = all(problem.wrong[n].shape == problem.right[n].shape for n in order)
         self._parts: dict[int, tuple[int, float, HostArray, Repair]] = {}  # by statement
         self._proof = Proof(problem, self.evaluator)
         self._cleared = located_in(problem).cleared()
@@ -197,7 +198,8 @@ class Search:
             else:
                 inside.setdefault(number, []).append(change)
         for root, changes in inside.items():
-            groups += Screen(self.trials, above, above.roots[root], changes).kept()
+            screen = Screen(self.trials, above, above.roots[root], changes, self._keeps_shapes)
+            groups += screen.kept()
         for group in groups:
             self._count()
             for change in group[:MOST]:  # those that give the same on these numbers
@@ -297,10 +299,15 @@ class Screen:
         Where the expression stands.
     changes : list of Change
         Those inside it.
+    keeps_shapes : bool
+        Whether only values of a like shape are kept: not where a gradient has a wrong one.
     """
 
-    def __init__(self, trials: Trials, above: Above, root: Slot, changes: list[Change]) -> None:
+    def __init__(
+        self, trials: Trials, above: Above, root: Slot, changes: list[Change], keeps_shapes: bool
+    ) -> None:
         self.trials, self.evaluator, self.root = trials, trials.evaluator, root
+        self.keeps_shapes = keeps_shapes
         self.changes = [(one, above.path_of(one)) for one in sorted(changes, key=lambda c: c.cost)]
         self.alive: dict[int, tuple[Any, ...]] = dict.fromkeys(range(len(changes)), ())
         self.first: tuple[Any, ...] = ()
@@ -339,7 +346,9 @@ class Screen:
                     with change.applied():
                         other = evaluator.code(self.root.node, rest)(frame)
                     now = shape_of(other)
-                    if shape is not None and (now is None or not _alike(now, shape)):
+                    if shape is not None and (
+                        now is None or (self.keeps_shapes and not _alike(now, shape))
+                    ):
                         raise ValueError
                     self.alive[k] += (signature(other),)
                 except Exception:
