@@ -26,6 +26,7 @@ from typing import Any, Self, TypeVar
 
 import numpy
 
+from deepnlp.backend.watcher import open_error_output
 from deepnlp.errors import DeepNLPError
 
 T = TypeVar("T")
@@ -221,7 +222,7 @@ class Group:
                 who = f"process {self.rank} of {self.size} ({self._names[self.rank]})"
                 said = f"{type(error).__name__}: {error}"
                 message = f"deepnlp: {who} failed and ends the job: {said}\n"
-                os.write(self._stderr, message.encode(errors="replace"))
+                os.write(open_error_output(self._stderr), message.encode(errors="replace"))
                 self._comm.Abort(2)
             time.sleep(0.01)
 

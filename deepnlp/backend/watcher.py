@@ -11,23 +11,24 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def where_mpiexec_writes() -> str | None:
-    """The standard error of the first of its ancestors that is called mpi..., such as mpiexec."""
-    found, pid = None, os.getppid()
-    while pid > 1:
-        program, _, fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
-        if program.partition("(")[2].startswith("mpi"):
-            found = f"/proc/{pid}/fd/2"
-        pid = int(fields.split()[1])
+def open_error_output(own: int = 2) -> int:
+    """The standard error of the first ancestor called mpi..., such as mpiexec; else one's own.
+
+    What is written there is read, even if mpiexec ends before it passes on what processes say.
+    """
+    found, pid = own, os.getppid()
+    with suppress(OSError):
+        while pid > 1:
+            program, _, fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
+            if program.partition("(")[2].startswith("mpi"):
+                found = os.open(f"/proc/{pid}/fd/2", os.O_WRONLY)
+            pid = int(fields.split()[1])
     return found
 
 
 def main() -> None:
     """Wait for the first death; events of an epoll come in the order in which they happened."""
-    deaths, names, out = select.epoll(), {}, 2
-    with suppress(OSError):  # else mpiexec may be gone before it has passed on what is said
-        if (path := where_mpiexec_writes()) is not None:
-            out = os.open(path, os.O_WRONLY)
+    deaths, names, out = select.epoll(), {}, open_error_output()
     for words in sys.argv[1:]:
         pid, _, name = words.partition(" ")
         file = os.pidfd_open(int(pid))

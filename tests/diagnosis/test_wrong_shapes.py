@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from deepnlp.gradcheck import check_gradients
 from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck import check_gradients
 
 
 class Affine:
