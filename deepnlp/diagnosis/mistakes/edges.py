@@ -228,10 +228,13 @@ class Value:
     name : str
         What the learner calls it.
     arrays : list of array
+    is_constant : bool
+        Whether it was not computed from a variable.
     """
 
     name: str
     arrays: list[HostArray]
+    is_constant: bool
 
     def in_runs(self, runs: int, shift: int = 0) -> list[HostArray] | None:
         """Its arrays for a statement that is run so many times, each of the run before or after."""
@@ -252,12 +255,12 @@ def _values(problem: Problem) -> list[Value]:
     trace = problem.followed
     found: dict[Any, Value] = {}
 
-    def add(name: str, arrays: list[HostArray]) -> None:
+    def add(name: str, arrays: list[HostArray], is_constant: bool) -> None:
         if len({a.shape for a in arrays}) == 1:
-            found.setdefault(tuple(map(content, arrays)), Value(name, arrays))
+            found.setdefault(tuple(map(content, arrays)), Value(name, arrays, is_constant))
 
     for name, tickets in trace.variables.items():
-        add(name, [trace.tape.values[tickets]])
+        add(name, [trace.tape.values[tickets]], False)
     for numbers in trace.sites.values():
         nodes = [trace.nodes[n] for n in numbers]
         if len({node.values.shape for node in nodes}) > 1:
@@ -265,10 +268,10 @@ def _values(problem: Problem) -> list[Value]:
         if is_whole_statement(problem, numbers[0]):
             site = nodes[0].site
             made = site.target or (f"`{site.text}`" if site.text else "a value between")
-            add(made, [n.values for n in nodes])
-        for j in range(len(nodes[0].operands)):
+            add(made, [n.values for n in nodes], False)
+        for j, (_, tickets) in enumerate(nodes[0].operands):
             name = name_of_operand(problem, nodes[0], j)
-            add(name, [node.arrays[j] for node in nodes])
+            add(name, [node.arrays[j] for node in nodes], not tickets.any())
     return list(found.values())
 
 

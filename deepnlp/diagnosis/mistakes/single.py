@@ -10,7 +10,7 @@ import numpy
 
 from deepnlp.backend import HostArray
 from deepnlp.diagnosis.mistakes.edges import quoted
-from deepnlp.diagnosis.mistakes.steps import letter_of
+from deepnlp.diagnosis.mistakes.steps import letter_of, moved_steps
 from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.places import shortened
 from deepnlp.diagnosis.problem import Guess, Problem, is_one, ratio
@@ -67,12 +67,69 @@ def other_pieces(problem: Problem, name: str) -> Iterator[Guess]:
             yield say(key, {name: wrong}, name=name, slopes=told, wanted=wanted)
 
 
+def moved_by_one(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradient stands a place too far along an axis; what comes in at its end is another value.
+
+    Wrong: ``dx = dpadded[:, :-2]``. Right: ``dx = dpadded[:, 1:-1]``.
+    """
+    right, wrong = problem.right[name], problem.wrong[name]
+    for axis, size in enumerate(right.shape if right.shape == wrong.shape else ()):
+        for step, word in ((1, "later"), (-1, "earlier")) if size > 3 else ():
+            place = 0 if step > 0 else -1
+            edge = (slice(None),) * axis + (place,)
+            rolled = numpy.roll(right, step, axis)
+            rolled[edge] = wrong[edge]
+            if numpy.count_nonzero(numpy.delete(rolled, place, axis)) > 2:
+                yield say("one place off", {name: rolled}, tier=1, name=name, word=word, axis=axis)
+
+
+def moved_in_time(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradients of the steps were joined in another order.
+
+    Wrong: ``dxs.append(dx)`` in a loop that runs backwards. Right: ``dxs[:, t] = dx``.
+    """
+    right = problem.right[name]
+    if name not in problem.subject.input_names or right.ndim != 3:
+        return
+    axis = problem.trace.time_axis if problem.trace is not None else 1
+    for cause, told, array in moved_steps(right, axis):
+        yield say("moved", {name: array}, cause=cause, name=name, moved=told)
+    shares = [p.value for p in parts_of(problem, name, by_row=False)]
+    for share in shares if len(shares) > 1 else []:
+        for cause, told, array in moved_steps(share, axis):
+            words = {"count": len(shares), "name": name, "moved": told}
+            yield say("moved part", {name: right - share + array}, cause=cause, **words)
+
+
+def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
+    """A bias gradient that was summed over another axis.
+
+    Wrong: ``db = dy.sum(axis=1)``. Right: ``db = dy.sum(axis=0)``, one number for each column.
+    """
+    trace, wrong, right = problem.followed, problem.wrong[name], problem.right[name]
+    own = trace.variables[name]
+    if name in problem.subject.input_names:
+        return
+    for number, node in enumerate(trace.nodes):
+        same = [j for j, (_, t) in enumerate(node.operands) if numpy.array_equal(t, own)]
+        if not same or node.op in ("matmul", "sum", "einsum", "gather", "call"):
+            continue
+        passed = node.vjp(trace.gradient_at(number), node.arrays, node.values)[same[0]]
+        last = passed.ndim - 1
+        for mask in range(1 << last, 1 << (last + 1)) if passed.ndim else ():
+            axes = tuple(k for k in range(passed.ndim) if mask >> k & 1)
+            for kept in (passed.sum(axis=axes), passed.sum(axis=axes, keepdims=True)):
+                if kept.shape == wrong.shape:
+                    words = {"axes": ", ".join(map(str, axes)), "shape": passed.shape}
+                    yield say("wrong axis", {name: kept}, name=name, wanted=right.shape, **words)
+
+
 # --- The parts that a gradient is the sum of ------------------------------------------------------
 
 
 @dataclass(eq=False)
 class Part:
-    """What one operation, or a part of its results, gives to the gradient of a variable.
+    """What one operation, or one row of it, gives to the gradient of a variable.
 
     Attributes
     ----------
@@ -82,38 +139,57 @@ class Part:
         Of the shape of the variable.
     touched : array of bool
         Which of its entries the operation takes.
+    sample, step : int
+        Of the inputs; negative where it is unknown.
     """
 
     number: int
     value: HostArray
     touched: HostArray
+    sample: int = -2
+    step: int = -2
 
 
 _MOST_ROWS = 256
 
 
-def parts_of(problem: Problem, name: str) -> list[Part]:
-    """What each operation that takes a variable gives to its gradient, in order."""
-
-    def parts() -> list[Part]:
-        marked = numpy.zeros(problem.followed.tape.size, dtype=bool)
-        marked[problem.followed.variables[name]] = True
-        return [_part(problem, name, n) for n in problem.followed.nodes_with(marked)]
-
-    found: list[Part] = problem.recall(f"parts of {name}", parts)
+def parts_of(problem: Problem, name: str, by_row: bool = True) -> list[Part]:
+    """What each row of each operation that takes a variable gives to its gradient, in order."""
+    key = f"parts of {name} {by_row}"
+    found: list[Part] = problem.recall(key, lambda: list(_parts(problem, name, by_row)))
     return found
 
 
-def _part(problem: Problem, name: str, number: int, chosen: HostArray | float = 1.0) -> Part:
-    """What an operation gives to a gradient; ``chosen`` is 0 where its results do not count."""
+def _parts(problem: Problem, name: str, by_row: bool) -> Iterator[Part]:
     trace = problem.followed
-    node, own = trace.nodes[number], trace.variables[name]
-    whole, touched = numpy.zeros(trace.tape.size), numpy.zeros(trace.tape.size, dtype=bool)
-    passed = node.vjp(trace.gradient_at(number) * chosen, node.arrays, node.values)
-    for (_, tickets), value in zip(node.operands, passed):
-        numpy.add.at(whole, numpy.broadcast_to(tickets, value.shape), value)
-        touched[tickets] = True
-    return Part(number, whole[own], touched[own])
+    own = trace.variables[name]
+    marked = numpy.zeros(trace.tape.size, dtype=bool)
+    marked[own] = True
+    for number in trace.nodes_with(marked):
+        node = trace.nodes[number]
+        g, whole = trace.gradient_at(number), numpy.zeros(trace.tape.size)
+        touched = numpy.zeros(trace.tape.size, dtype=bool)
+        for _, tickets in node.operands:
+            touched[tickets] = True
+        steps, samples = trace.steps[node.tickets], trace.samples[node.tickets]
+        labels = numpy.stack([steps, samples], axis=-1)
+        rows = int(numpy.prod(node.tickets.shape[:-1]))
+        kinds = list(dict.fromkeys(map(tuple, labels.reshape(-1, 2).tolist())))
+        is_left = node.op == "matmul" and marked[node.operands[0][1]].any()
+        if by_row and len(kinds) < rows <= _MOST_ROWS and not is_left and node.op != "sum":
+            lead = numpy.arange(rows).reshape((*node.tickets.shape[:-1], 1))
+            where = [numpy.broadcast_to(lead == r, node.tickets.shape) for r in range(rows)]
+        elif by_row and len(kinds) <= _MOST_ROWS:
+            where = [(labels == numpy.array(kind)).all(axis=-1) for kind in kinds]
+        else:
+            where = [numpy.ones(node.tickets.shape, dtype=bool)]
+        for chosen in where:
+            whole[:] = 0.0
+            passed = node.vjp(g * chosen, node.arrays, node.values)
+            for (_, tickets), value in zip(node.operands, passed):
+                numpy.add.at(whole, numpy.broadcast_to(tickets, value.shape), value)
+            first = labels[chosen][0]
+            yield Part(number, whole[own], touched[own], int(first[1]), int(first[0]))
 
 
 def sums(problem: Problem, name: str) -> Iterator[Guess]:
@@ -125,20 +201,18 @@ def sums(problem: Problem, name: str) -> Iterator[Guess]:
     if name in problem.subject.input_names or not problem.followed.variables[name].size:
         return
     parts, trace = parts_of(problem, name), problem.followed
+    site_of = trace.site_of
     lookups = [p for p in parts if trace.nodes[p.number].op == "gather"]
     if lookups:
         yield from _repeated_ids(problem, name, parts, lookups)
-    kinds = list(dict.fromkeys(trace.site_of(p.number) for p in parts))
+    kinds = list(dict.fromkeys(site_of(p.number) for p in parts))
     for kind in kinds if len(kinds) > 1 else ():
-        kept = [p for p in parts if trace.site_of(p.number) != kind]
-        lost = next(p for p in parts if trace.site_of(p.number) == kind)
-        side = c.TIED_LOOKUP if lost in lookups else c.TIED_OUTPUT
+        kept = [p for p in parts if site_of(p.number) != kind]
+        lost = next(p for p in parts if site_of(p.number) == kind)
+        side = c.TIED_LOOKUP if trace.nodes[lost.number].op == "gather" else c.TIED_OUTPUT
         cause, line = side if lookups else c.TERM_MISSING, quoted(trace.nodes[lost.number])
         yield say("use lost", {name: _total(kept)}, cause=cause, name=name, line=line)
-    if len(parts) > 1 and len(kinds) == 1:
-        yield from _some_runs(problem, name, parts)
-    elif len(parts) == 1 and problem.right[name].ndim <= 1:
-        yield from _some_rows(problem, name, parts[0].number)
+    yield from _some_labels(problem, name, parts)
 
 
 def _total(parts: list[Part]) -> HostArray:
@@ -155,64 +229,59 @@ def _repeated_ids(
     """
     others = [p for p in parts if p not in lookups]
     rest = _total(others) if others else 0.0
-    rows = [_rows(problem, name, p.number) for p in lookups]
-    every = [row for several in rows for row in several]
-    for which, ordered in (("last", every), ("first", every[::-1])):
+    for which, ordered in (("last", lookups), ("first", lookups[::-1])):
         yield say("last id", {name: _assigned(ordered) + rest}, name=name, which=which)
-    if len(lookups) > 1:  # one look-up per step, each of which counts every id once; they add up
-        steps = numpy.sum([_assigned(several) for several in rows], axis=0)
-        yield say("id in a step", {name: steps + rest}, name=name)
+    numbers = dict.fromkeys(p.number for p in lookups)
+    if len(numbers) > 1:  # one look-up per step, each of which counts every id once; they add up
+        steps = [_assigned([p for p in lookups if p.number == n]) for n in numbers]
+        yield say("id in a step", {name: numpy.sum(steps, axis=0) + rest}, name=name)
 
 
-def _rows(problem: Problem, name: str, number: int) -> list[HostArray]:
-    """What the rows of a look-up give to a gradient."""
-    shape = problem.followed.nodes[number].values.shape
-    count = int(numpy.prod(shape[:-1]))
-    lead = numpy.arange(count).reshape((*shape[:-1], 1))
-    rows = range(min(count, _MOST_ROWS))
-    return [_part(problem, name, number, 1.0 * (lead == row)).value for row in rows]
-
-
-def _assigned(values: list[HostArray]) -> HostArray:
+def _assigned(parts: list[Part]) -> HostArray:
     """Parts assigned one after the other where they are not zero, instead of added."""
-    kept = numpy.zeros(values[0].shape)
-    for value in values:
-        kept = numpy.where(value != 0, value, kept)
+    kept = numpy.zeros(parts[0].value.shape)
+    for part in parts:
+        kept = numpy.where(part.value != 0, part.value, kept)
     return kept
 
 
-def _some_runs(problem: Problem, name: str, parts: list[Part]) -> Iterator[Guess]:
-    """One run of a loop alone; the mean over them; or all without one."""
-    is_bias, last = problem.right[name].ndim <= 1, len(parts) - 1
-    for which in (last, 0):  # the loop on the way back ends with step 0: what it assigned last
-        for cause in (c.NOT_SUMMED_T, c.ASSIGNED) if is_bias and which else (c.ASSIGNED,):
-            kept = {name: parts[which].value}
-            yield say("only step", kept, cause=cause, name=name, which=which)
-        rest = {name: _total([p for p in parts if p is not parts[which]])}
-        yield say("step left out", rest, name=name, which=which)
-    if is_bias:
-        mean = {name: _total(parts) / len(parts)}
-        yield say("mean of steps", mean, name=name, count=len(parts))
+def _some_labels(problem: Problem, name: str, parts: list[Part]) -> Iterator[Guess]:
+    """One step, sample, row or use alone; or the mean over them; or all without one step."""
+    trace, is_bias = problem.followed, problem.right[name].ndim <= 1
+    numbers = list(dict.fromkeys(p.number for p in parts))
+    in_a_loop, total = len(numbers) > 1, _total(parts)
 
+    def only(key: str, which: int, kept: list[Part], cause: str = "") -> Iterator[Guess]:
+        value = _total(kept)
+        if value.any() or cause == c.ASSIGNED:  # that it is zero says more
+            yield say(key, {name: value}, cause=cause, name=name, which=which)
 
-def _some_rows(problem: Problem, name: str, number: int) -> Iterator[Guess]:
-    """One sample or step of a bias alone; or the mean over them, or over all rows."""
-    shape = problem.followed.nodes[number].values.shape
-    total = problem.right[name]
-    for axis, size in enumerate(shape[:-1]):
-        kind = "sample" if axis == 0 else "step"
-        for which in (size - 1, 0) if size > 1 else ():
-            chosen = numpy.zeros(shape)
-            chosen[(slice(None),) * axis + (which,)] = 1.0
-            value = _part(problem, name, number, chosen).value
-            cause = "" if kind == "sample" else c.NOT_SUMMED_T
-            if value.any():  # that it is zero says more
-                yield say(f"only {kind}", {name: value}, cause=cause, name=name, which=which)
-        if size > 1:
-            yield say(f"mean of {kind}s", {name: total / size}, name=name, count=size)
-    rows = int(numpy.prod(shape[:-1]))
-    if len(shape) > 2 and rows > 1:
-        yield say("mean of rows", {name: total / rows}, name=name, count=rows)
+    for word, of_part in (("step", lambda p: p.step), ("sample", lambda p: p.sample)):
+        known = sorted({of_part(p) for p in parts if of_part(p) >= 0})
+        for which in (known[-1], known[0]) if len(known) > 1 else ():
+            kept = [p for p in parts if of_part(p) == which]
+            if word == "sample":
+                yield from only("only sample", which, kept)
+                continue
+            # The loop on the way back ends with step 0: what it assigned last is what remains.
+            assigned = not is_bias or (in_a_loop and which == known[0])
+            yield from only("only step", which, kept, c.ASSIGNED if assigned else c.NOT_SUMMED_T)
+            if is_bias and in_a_loop and not assigned:
+                yield from only("only step", which, kept, c.ASSIGNED)
+        if is_bias and len(known) > 1:
+            mean = {name: total / len(known)}
+            yield say(f"mean of {word}s", mean, name=name, count=len(known))
+        for which in (known[0], known[-1]) if word == "step" and len(known) > 1 else ():
+            rest = [p for p in parts if p.step != which]
+            yield say("step left out", {name: _total(rest)}, name=name, which=which)
+    if is_bias and len(parts) > 1:
+        yield say("mean of rows", {name: total / len(parts)}, name=name, count=len(parts))
+        for which in (len(parts) - 1, 0):
+            yield from only("only row", which, [parts[which]])
+    if in_a_loop and len({trace.site_of(n) for n in numbers}) == 1:
+        for number in (numbers[0], numbers[-1]):
+            kept = [p for p in parts if p.number == number]
+            yield say("one use", {name: _total(kept)}, name=name, count=len(numbers))
 
 
 def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
@@ -223,7 +292,7 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
     """
     if name not in problem.subject.input_names or letter_of(problem, name) is not None:
         return
-    parts = parts_of(problem, name)
+    parts = parts_of(problem, name, by_row=False)
     count = len(parts)
     sites = {problem.followed.site_of(p.number) for p in parts}
     if len(sites) == count > 1:

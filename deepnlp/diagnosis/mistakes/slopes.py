@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy
 
 from deepnlp.backend import HostArray
 from deepnlp.diagnosis.derivatives import LINEAR, partials
-from deepnlp.diagnosis.mistakes.edges import Edge, edges, is_mask
+from deepnlp.diagnosis.mistakes.edges import Edge, edges, is_mask, values_of
 from deepnlp.diagnosis.mistakes.table import Row, formula, functions, rows, say
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit, Run
@@ -126,6 +125,43 @@ def _scales(problem: Problem) -> set[float]:
     return found
 
 
+def wrong_maxima(problem: Problem) -> Iterator[Guess]:
+    """The gradient of a maximum goes to all entries, or is shared among them.
+
+    Wrong: ``dx[:, :, w] = dy``. Right: ``dx[:, :, w] = dy * (x == x.max())``.
+    """
+    for edge in edges(problem):
+        if edge.first.op != "extreme":
+            continue
+        size = edge.first.arrays[0].size / max(edge.first.values.size, 1)
+        for key, factor in (("goes to all entries", 1.0), ("is shared by all entries", 1 / size)):
+
+            def change(run: Run, factor: float = factor) -> dict[int, HostArray]:
+                spread = factor * numpy.expand_dims(run.g, run.node.axes)
+                return {0: numpy.broadcast_to(spread, run.node.arrays[0].shape)}
+
+            says = f"the gradient of the largest entry {key}"
+            edit = Edit(change=change, at=edge.numbers)
+            yield say("slope", edit, cause=c.DERIVATIVE_MISSING, says=says, **edge.words)
+
+
+def other_slopes(problem: Problem) -> Iterator[Guess]:
+    """The derivative of a function of one number is another value of its shape.
+
+    Wrong: ``dy * np.where(x > 0, 1, y)`` for y = exp(x) - 1. Right: with ``y + 1``.
+    """
+    for edge in edges(problem):
+        op, is_alone = edge.first.op, len(edge.first.operands) == 1
+        if not is_alone or op in LINEAR or op in ("gather", "negative"):
+            continue
+        for value in values_of(problem):
+            found = value.in_runs(len(edge.numbers))
+            if found is not None and found[0].shape == edge.first.values.shape:
+                edit = _with_slopes(edge, found)
+                if edit is not None:
+                    yield say("other slope", edit, value=value.name, **edge.words)
+
+
 # --- Functions ------------------------------------------------------------------------------------
 
 
@@ -157,16 +193,11 @@ def activations(problem: Problem) -> dict[tuple[str, object], list[Activation]]:
 
     def read() -> dict[tuple[str, object], list[Activation]]:
         found: dict[tuple[str, object], list[Activation]] = {}
-        nodes = problem.followed.nodes
-        for numbers in problem.followed.sites.values():
-            kinds = functions()
-            for number in numbers:  # of the runs of a loop, the first tells the function
-                one = _recognise(problem.followed, number, nodes[number], kinds)
-                if one is None:
-                    break
-                kinds = {one.function: functions()[one.function]}
-                found.setdefault((one.function, nodes[number].site.call), []).append(one)
-        return {key: sorted(ones, key=lambda one: one.number) for key, ones in found.items()}
+        for number, node in enumerate(problem.followed.nodes):
+            one = _recognise(problem.followed, number, node)
+            if one is not None:
+                found.setdefault((one.function, node.site.call), []).append(one)
+        return found
 
     told: dict[tuple[str, object], list[Activation]] = problem.recall("activations", read)
     return told
@@ -186,9 +217,7 @@ _ENDS = (
 """Operations with which a function of several operations ends."""
 
 
-def _recognise(
-    trace: Trace, number: int, node: Node, kinds: dict[str, dict[str, Any]]
-) -> Activation | None:
+def _recognise(trace: Trace, number: int, node: Node) -> Activation | None:
     y = node.values
     single = None
     if "slope" in functions().get(node.op, ()):
@@ -196,7 +225,7 @@ def _recognise(
     if node.op not in _ENDS or y.size < 2 or not y.any():
         return single
     sources = _sources(trace, node)
-    for name, entry in kinds.items():
+    for name, entry in functions().items():
         if "value" not in entry or not _may_be(name, y):
             continue
         for x, tickets in sources:

@@ -141,30 +141,24 @@ def outputs_moved(problem: Problem) -> Iterator[Guess]:
     """
     trace = problem.followed
     for k, weight in enumerate(trace.weights):
-        for axis in (0, 1) if weight.ndim == 3 else ():
-            yield from _moved_along(problem, k, axis)
+        if weight.ndim != 3:
+            continue
 
+        def edit(changed: HostArray, k: int = k) -> Edit:
+            return Edit(weights=[changed if j == k else w for j, w in enumerate(trace.weights)])
 
-def _moved_along(problem: Problem, k: int, axis: int) -> Iterator[Guess]:
-    """The same for output k, if its steps stand along an axis."""
-    trace = problem.followed
-    weight = trace.weights[k]
-
-    def edit(changed: HostArray) -> Edit:
-        return Edit(weights=[changed if j == k else w for j, w in enumerate(trace.weights)])
-
-    for cause, told, array in moved_steps(weight, axis):
-        yield say("output moved", edit(array), cause=cause, moved=told)
-    groups = _groups(problem, trace.outputs[k])
-    for group in groups if len(groups) > 1 else []:
-        for cause, told, array in moved_steps(weight * group, axis):
-            whole = edit(weight * ~group + array)
-            yield say("output part moved", whole, cause=cause, moved=told)
-    only_last = numpy.zeros_like(weight)
-    last = (slice(None),) * axis + (-1,)
-    only_last[last] = weight[last]
-    yield say("last output", edit(only_last))
-    yield say("no last output", edit(weight - only_last))
+        for cause, told, array in moved_steps(weight, trace.time_axis):
+            yield say("output moved", edit(array), cause=cause, moved=told)
+        groups = _groups(problem, trace.outputs[k])
+        for group in groups if len(groups) > 1 else []:
+            for cause, told, array in moved_steps(weight * group, trace.time_axis):
+                whole = edit(weight * ~group + array)
+                yield say("output part moved", whole, cause=cause, moved=told)
+        only_last = numpy.zeros_like(weight)
+        last = (slice(None), -1) if trace.time_axis == 1 else (-1,)
+        only_last[last] = weight[last]
+        yield say("last output", edit(only_last))
+        yield say("no last output", edit(weight - only_last))
 
 
 def _groups(problem: Problem, tickets: HostArray) -> list[HostArray]:
@@ -193,6 +187,23 @@ def moved_steps(array: HostArray, axis: int) -> Iterator[tuple[str, str, HostArr
                 yield c.TIME_SHIFTED, phrase(word), one
 
 
+def step_skipped(problem: Problem) -> Iterator[Guess]:
+    """The loop over time leaves out its first or its last step.
+
+    Wrong: ``for t in range(T - 1, 0, -1)``. Right: ``for t in range(T - 1, -1, -1)``.
+    """
+    trace = problem.followed
+    last = int(trace.steps.max(initial=-1))
+    for step in (0, last) if last > 0 else ():
+        skipped = trace.steps == step
+
+        def change(run: Run, skipped: HostArray = skipped) -> dict[int, HostArray]:
+            return run.vjp(run.g * ~skipped[run.node.tickets])
+
+        at = [k for k, node in enumerate(trace.nodes) if skipped[node.tickets].any()]
+        yield say("step skipped", Edit(change=change, at=at), step=step, last=last)
+
+
 # --- Values of another step -----------------------------------------------------------------------
 
 
@@ -208,9 +219,9 @@ def other_steps(problem: Problem) -> Iterator[Guess]:
             continue
         beside = edge.nodes[-1].operands[1 - edge.j][1]
         is_late = bool(_earlier(problem, edge.nodes[-1], beside).any())
-        own = edge.partners()
+        own, is_over_time = edge.partners(), _is_over_time(problem, edge.numbers)
         for key, word, order in orders(len(own)):
-            if key == "one step" and not own[order[0]].any():
+            if key == "one step" and not (is_over_time and own[order[0]].any()):
                 continue  # a first state of zeros says that a term is missing
             edit = edge.edit(beside=[own[k] for k in order])
             yield say(key, edit, word=word, subject=edge.words["other"], line=edge.line)
@@ -228,6 +239,13 @@ def other_steps(problem: Problem) -> Iterator[Guess]:
             shared = [edit for edit, is_late in several if kept or not is_late]
             if len(shared) > 1:
                 yield say("steps share", Joined(shared), word=word)
+
+
+def _is_over_time(problem: Problem, numbers: list[int]) -> bool:
+    """Whether each run of a loop belongs to another step."""
+    trace = problem.followed
+    steps = [int(trace.steps[trace.nodes[n].tickets].max(initial=-1)) for n in numbers]
+    return len(set(steps)) == len(steps)
 
 
 def overwritten(problem: Problem) -> Iterator[Guess]:

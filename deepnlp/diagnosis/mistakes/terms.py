@@ -17,15 +17,22 @@ from deepnlp.diagnosis.mistakes.edges import (
     is_whole_statement,
     moves,
     name_of_operand,
+    name_of_ticket,
     values_of,
 )
 from deepnlp.diagnosis.mistakes.slopes import activations
-from deepnlp.diagnosis.mistakes.steps import letter_of
+from deepnlp.diagnosis.mistakes.steps import letter_of, orders
 from deepnlp.diagnosis.mistakes.table import phrase, say
 from deepnlp.diagnosis.problem import Guess, Problem, is_one
-from deepnlp.diagnosis.reverse import Joined, Run
+from deepnlp.diagnosis.reverse import Edit, Joined, Run
 from deepnlp.gradcheck import causes as c
 
+_PARTS = {
+    "first": (slice(0, 1), "0"),
+    "last": (slice(-1, None), "-1"),
+    "all but the first": (slice(1, None), "1:"),
+    "all but the last": (slice(0, -1), ":-1"),
+}
 _PRODUCTS = ("multiply", "divide", "matmul", "einsum")
 _FEWEST = 3  # entries that must agree with one factor that is free
 
@@ -130,7 +137,83 @@ def two_signs(problem: Problem) -> Iterator[Guess]:
             yield say("two signs", edit, tier=1, **one.words, **words)
 
 
+def some_runs(problem: Problem) -> Iterator[Guess]:
+    """A term counts only in one run of a loop, or lacks one.
+
+    Wrong: ``dx[:, i : i + k] = ...`` in a loop over i. Right: ``dx[:, i : i + k] += ...``.
+    """
+    for edge in edges(problem):
+        n = edge.numbers
+        for part, (kept, _) in _PARTS.items() if len(n) > 1 and edge.j >= 0 else ():
+            cause = c.TIME_SHIFTED if "all but" in part and len(n) > 2 else c.ASSIGNED
+            edit = edge.scaled(0.0, sorted(set(n) - set(n[kept])))
+            yield say("some runs", edit, cause=cause, count=len(n), part=part, **edge.words)
+
+
+# --- Several uses of one value --------------------------------------------------------------------
+
+
+def one_user(problem: Problem) -> Iterator[Guess]:
+    """Of several uses of a value, only one counts, or two are missing.
+
+    Wrong: three times ``dx = ...``. Right: ``dx = ...`` and two times ``dx += ...``.
+    """
+    trace = problem.followed
+    users: dict[object, list[Edge]] = {}
+    for edge in edges(problem):
+        if edge.j >= 0:
+            ticket = int(edge.tickets(-1).max(initial=0))
+            owner = int(trace.owner[ticket])
+            users.setdefault(trace.site_of(owner) if owner >= 0 else ticket, []).append(edge)
+    for several in users.values():
+        count = len(several)
+        for kept in several if count > 2 else ():
+            others = [edge for edge in several if edge is not kept]
+            numbers = [n for edge in others for n in edge.numbers]
+            if len(set(numbers)) == len(numbers):
+                edit = Joined([edge.scaled(0.0) for edge in others])
+                yield say("one user", edit, count=count, **kept.words)
+        for one, other in itertools.combinations(several, 2) if 3 < count < 7 else ():
+            if not set(one.numbers) & set(other.numbers):
+                edit = Joined([one.scaled(0.0), other.scaled(0.0)])
+                yield say("two users", edit, second=other.line, **one.words)
+
+
+def constant_statistics(problem: Problem) -> Iterator[Guess]:
+    """Sums and means that go into every entry again are taken for constants, all of them.
+
+    Wrong: ``dx = dy / std`` for y = (x - mean) / std.
+    """
+    sums = [e for e in edges(problem) if e.first.op == "sum" and e.j == 0 and _is_spread(e)]
+    if len(sums) > 1:
+        lines = " and ".join(dict.fromkeys(edge.line for edge in sums))
+        yield say("statistics", Joined([edge.scaled(0.0) for edge in sums]), lines=lines)
+
+
+def _is_spread(edge: Edge) -> bool:
+    """Whether a sum is combined with arrays that are larger again."""
+    trace = edge.problem.followed
+    marked = numpy.zeros(trace.tape.size, dtype=bool)
+    for node in edge.nodes:
+        marked[node.tickets] = True
+    for node in trace.nodes[edge.numbers[0] + 1 :]:
+        own = [t for _, t in node.operands if marked[t].any()]
+        if own and len(node.operands) == 2 and any(t.size < node.values.size for t in own):
+            return node.op not in ("matmul", "einsum")
+        if own:
+            marked[node.tickets] = True
+    return False
+
+
 # --- Another gradient comes in --------------------------------------------------------------------
+
+
+def _always(g: HostArray, _: Run) -> HostArray:
+    return g
+
+
+def _masked(mask: HostArray, run: Run) -> HostArray:
+    return run.g * mask
 
 
 def forgotten_gradients(problem: Problem) -> Iterator[Guess]:
@@ -141,6 +224,19 @@ def forgotten_gradients(problem: Problem) -> Iterator[Guess]:
     for edge in edges(problem):
         edit = edge.edit(incoming=lambda run: 0 * run.g + 1)
         yield say("no incoming", edit, dy=problem.incoming(), **edge.words)
+
+
+def unused_conditions(problem: Problem) -> Iterator[Guess]:
+    """The gradient that comes in is used where a condition should have cut it off.
+
+    Wrong: ``da = (dy * x).sum(0)`` for a rectifier that leaks.
+    Right: ``da = (dy * x * (x <= 0)).sum(0)``.
+    """
+    for edge in edges(problem):
+        for dy in problem.followed.weights:
+            if dy.shape == edge.first.values.shape and dy.ndim and len(edge.numbers) == 1:
+                edit = edge.edit(incoming=partial(_always, dy))
+                yield say("incoming", edit, tier=2, dy=f"`{problem.incoming()}`", **edge.words)
 
 
 def other_gradients(problem: Problem) -> Iterator[Guess]:
@@ -178,6 +274,50 @@ def _between(problem: Problem, later: int, known: set[int]) -> str:
     if node.op == "multiply" and not all(node.carries):
         return c.MASK_MISSING if problem.is_random else c.TERM_MISSING
     return c.WRONG_VALUE
+
+
+def some_entries(problem: Problem) -> Iterator[Guess]:
+    """Of a gradient, only the first or the last entry along an axis counts, or one is left out.
+
+    Wrong: ``np.add.at(dE, ids, ds[:, :1] * O)``. Right: with all columns of ``ds``.
+    """
+    for edge in edges(problem):
+        node = edge.first
+        if edge.j >= 0 and node.op not in ("multiply", "sum", "einsum", "matmul"):
+            continue
+        for axis, size in enumerate(node.values.shape):
+            for part, (kept, index) in _PARTS.items() if size > 1 else ():
+                mask = numpy.zeros(node.values.shape)
+                mask[(slice(None),) * axis + (kept,)] = 1.0
+                cause = c.TIME_SHIFTED if "all but" in part and size > 2 else c.TERM_MISSING
+                if cause == c.TERM_MISSING and _is_weight_along(edge, axis):
+                    cause = c.NOT_SUMMED_T if axis else c.NOT_SUMMED_N
+                edit = edge.edit(incoming=partial(_masked, mask))
+                kind, name = _result(edge)
+                words = {"index": f"[{', '.join([':'] * axis + [index])}]", "incoming": name}
+                words |= {"count": str(size), "axis": str(axis), "part": part, "kind": kind}
+                yield say("some entries", edit, cause=cause, **words, **edge.words)
+
+
+def _is_weight_along(edge: Edge, axis: int) -> bool:
+    """Whether a weight serves all places along an axis of the result, so that they are summed."""
+    if edge.j < 0 or edge.first.op in ("sum", "einsum", "matmul"):
+        return False
+    name = name_of_ticket(edge.problem, int(edge.tickets().max(initial=0)))
+    if name is None or name in edge.problem.subject.input_names:
+        return False
+    shape = edge.tickets().shape
+    own = axis - (edge.first.values.ndim - len(shape))
+    return own < 0 or shape[own] == 1
+
+
+def _result(edge: Edge) -> tuple[str, str]:
+    """What the entries of a result are, and what backward calls the gradient with respect to it."""
+    own, target = edge.first.tickets, edge.first.site.target
+    for k, tickets in enumerate(edge.problem.followed.outputs):
+        if own.shape == tickets.shape and (target is None or (own == tickets).all()):
+            return "outputs", edge.problem.incoming(k)
+    return "entries of its result", f"d{target}" if target else edge.problem.incoming()
 
 
 # --- Another value beside it ----------------------------------------------------------------------
@@ -232,6 +372,35 @@ def _is_neighbour(own: list[HostArray], other: list[HostArray]) -> bool:
     """Whether one sequence is the other, a step earlier or later."""
     pairs = [(own[1:], other[:-1]), (own[:-1], other[1:])]
     return len(own) > 1 and any(all(map(numpy.array_equal, *pair)) for pair in pairs)
+
+
+def updated_weights(problem: Problem) -> Iterator[Guess]:
+    """A weight is updated, by a multiple of its gradient, before backward uses it.
+
+    Wrong: ``self.W -= lr * self.dW; return dy @ self.W.T``. Right: ``dx`` first, then the update.
+    """
+    trace, wrong = problem.followed, problem.wrong
+    for edge in edges(problem):
+        if not edge.has_partner or edge.first.op == "add":
+            continue
+        weight = edge.first.operands[1 - edge.j][1]
+        for name, tickets in trace.variables.items():
+            is_same = numpy.array_equal(tickets, weight) and wrong[name].shape == tickets.shape
+            if name in problem.subject.input_names or not is_same:
+                continue
+            step = [wrong[name]] * len(edge.numbers)
+            other = trace.gradients(edge.edit(beside=step))
+            dropped = trace.gradients(edge.scaled(0.0))
+            change = {n: other[n] - dropped[n] for n in other}
+            if any(wrong[n].shape != change[n].shape for n in problem.bad):
+                continue
+            off = [(change[n].ravel(), (wrong[n] - problem.right[n]).ravel()) for n in problem.bad]
+            one, rest = (numpy.concatenate(each) for each in zip(*off))
+            if numpy.count_nonzero(one) < _FEWEST:
+                continue
+            rate = float((one * rest).sum() / (one * one).sum())
+            gradients = {n: trace.right[n] + rate * change[n] for n in trace.right}
+            yield say("updated", gradients, name=name, factor=f"{rate:.6g}", line=edge.line)
 
 
 def transposed_products(problem: Problem) -> Iterator[Guess]:
@@ -294,3 +463,103 @@ def other_orders(problem: Problem) -> Iterator[Guess]:
 
 def _in_order(tickets: HostArray, run: Run) -> HostArray:
     return run.adjoint[tickets].reshape(run.g.shape)
+
+
+def other_places(problem: Problem) -> Iterator[Guess]:
+    """A run of a loop writes where the next should, or uses the value of another inner run.
+
+    Wrong: ``dx[:, t + k] += dy[:, t] @ W[K - 1 - k].T``. Right: with ``W[k]``.
+    """
+    for edge in edges(problem):
+        runs = list(range(len(edge.numbers)))
+        places = [edge.tickets(k) for k in runs]
+        if len({p.shape for p in places}) == 1 and edge.j >= 0:
+            for key, word, order in orders(len(runs)):
+                if key != "one step":
+                    edit = edge.edit(to=[places[k] for k in order])
+                    yield say(key, edit, subject="the place", word=word, line=edge.line)
+        period = _period(edge) if edge.has_partner else 0
+        if period:
+            inner = [m for k in runs[::period] for m in runs[k : k + period][::-1]]
+            edit = edge.edit(beside=[edge.partners()[m] for m in inner])
+            details = {"subject": edge.words["other"], "line": edge.line}
+            yield say("other order", edit, word="reversed in the inner loop", **details)
+
+
+def _period(edge: Edge) -> int:
+    """The length of an inner loop: after so many runs the other operand comes again; or 0."""
+    own = edge.partners()
+    n = len(own)
+    found = (p for p in range(2, n) if n % p == 0 and numpy.array_equal(own[0], own[p]))
+    return next(found, 0)
+
+
+def loss_gradients(problem: Problem) -> Iterator[Guess]:
+    """The gradient with respect to the scores of a loss is another value, times a number.
+
+    Wrong: ``ds = p`` for a cross entropy. Right: ``ds = p - t``.
+    """
+    trace = problem.followed
+    if any(w.ndim for w in trace.weights):
+        return
+    places: list[tuple[str, int, HostArray]] = [
+        (f"the gradient with respect to {name}", -1, trace.variables[name]) for name in problem.bad
+    ]
+    for number, *others in trace.sites.values():
+        node = trace.nodes[number]
+        if not others and is_whole_statement(problem, number) and node.values.ndim:
+            line = Edge(problem, [number], -1).line
+            told = f"the gradient with respect to the result of {line}"
+            places.append((told, number, node.tickets))
+    for what, number, tickets in places:
+        right = trace.adjoint[tickets]
+        if not problem.reached([tickets]) & set(problem.bad) or right.size < _FEWEST:
+            continue
+        for value in values_of(problem):
+            own = value.arrays[0]
+            if len(value.arrays) > 1 or own.shape != tickets.shape or not own.any():
+                continue
+            gradients = _with_gradient(problem, number, tickets, own)
+            same = [n for n in problem.bad if n in gradients]
+            if not same or any(gradients[n].shape != problem.wrong[n].shape for n in same):
+                continue
+            factor = common_factor(
+                numpy.concatenate([gradients[n].ravel() for n in same]),
+                numpy.concatenate([problem.wrong[n].ravel() for n in same]),
+            )
+            if factor is None or abs(factor) < 1e-12:
+                continue
+            scaled = {name: factor * g for name, g in gradients.items()}
+            missing = _subtracted(problem, right / factor - own)
+            key = "not subtracted" if missing else "alone"
+            times = problem.name_factor(factor / float(trace.weights[0]))
+            words = {"value": value.name, "factor": times, "missing": missing}
+            yield say(key, scaled, cause="" if missing else c.WRONG_VALUE, what=what, **words)
+
+
+def _subtracted(problem: Problem, rest: HostArray) -> str:
+    """The name of what is missing: a target, or another value of the forward."""
+    for value in values_of(problem):
+        if value.arrays[0].shape == rest.shape and numpy.allclose(rest, -value.arrays[0]):
+            return value.name
+    onehot = numpy.allclose(rest * rest, -rest, atol=1e-9) and numpy.allclose(-rest.sum(-1), 1)
+    if not onehot:
+        return ""
+    subject = problem.subject
+    names = [name for name in subject.input_names if name not in subject.variables]
+    return f"the target `{names[0]}` (1 at the right class)" if names else "the target"
+
+
+def _with_gradient(
+    problem: Problem, number: int, tickets: HostArray, g: HostArray
+) -> dict[str, HostArray]:
+    """The gradients if that with respect to one value is g, and nothing else counts for them."""
+    trace = problem.followed
+    if number < 0:
+        return {next(n for n, t in trace.variables.items() if t is tickets): g}
+    found = trace.gradients(Edit(change=partial(_pass_on, g), at=[number]))
+    return {name: found[name] for name in problem.reached([tickets])}
+
+
+def _pass_on(g: HostArray, run: Run) -> dict[int, HostArray]:
+    return run.vjp(g)

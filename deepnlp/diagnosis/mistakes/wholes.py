@@ -11,7 +11,7 @@ from deepnlp.backend import HostArray
 from deepnlp.diagnosis.mistakes.edges import quoted
 from deepnlp.diagnosis.mistakes.slopes import activations
 from deepnlp.diagnosis.mistakes.table import say
-from deepnlp.diagnosis.problem import Guess, Problem, block_names, distance, ratio
+from deepnlp.diagnosis.problem import Guess, Problem, block_names, distance, is_one, ratio
 from deepnlp.diagnosis.reverse import Edit, Run
 from deepnlp.gradcheck import causes as c
 from deepnlp.layers import GRU, LSTM
@@ -178,6 +178,39 @@ def _exchanged(one: list[int], other: list[int]) -> Edit:
 # --- Gates in the blocks of one matrix ------------------------------------------------------------
 
 
+def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
+    """The blocks of a finished gradient stand in another order than those of the weight.
+
+    Wrong: ``db = hstack((df, di, dg, do))``. Right: ``db = hstack((di, df, dg, do))``.
+    """
+    for count in _block_counts(problem, name):
+        parts = numpy.split(problem.right[name], count, axis=-1)
+        for order in _orders(count) if name not in problem.subject.input_names else ():
+            told = _told(order, _names(problem, count))
+            joined = numpy.concatenate([parts[k] for k in order], axis=-1)
+            yield say("blocks", {name: joined}, name=name, moved=told)
+
+
+def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:
+    """All blocks are right except one.
+
+    Wrong: the gradient of one gate is left out, or has another sign.
+    """
+    right, wrong = problem.right[name], problem.wrong[name]
+    for count in _block_counts(problem, name) if right.shape == wrong.shape else ():
+        halves = zip(numpy.split(wrong, count, axis=-1), numpy.split(right, count, axis=-1))
+        ratios = [ratio(w, r) for w, r in halves]
+        off = [k for k, m in enumerate(ratios) if m is None or not is_one(m)]
+        factor = ratios[off[0]] if len(off) == 1 else None
+        if factor is None:
+            continue
+        gate = _names(problem, count)[off[0]]
+        block = f"{'block' if gate in block_names(count) else 'the block of gate'} {gate}"
+        key = {0.0: "block zero", -1.0: "block minus"}.get(round(factor, 6), "block multiple")
+        words = {"name": name, "block": block, "factor": problem.name_factor(factor or 1.0)}
+        yield say(key, {name: wrong}, **words)
+
+
 def swapped_gates(problem: Problem) -> Iterator[Guess]:
     """The gradients of the pre-activations are joined in another order than they were split.
 
@@ -201,6 +234,13 @@ def swapped_gates(problem: Problem) -> Iterator[Guess]:
                 yield say("gates", edit, line=quoted(first), moved=told)
 
 
+def _block_counts(problem: Problem, name: str) -> list[int]:
+    """In how many gates a gradient may be split."""
+    right = problem.right[name]
+    counts = (4, 3) if right.ndim in (1, 2) else ()
+    return [n for n in counts if right.shape[-1] % n == 0 and _has_gates(problem, n)]
+
+
 def _is_split(problem: Problem, number: int, count: int) -> bool:
     """Whether the blocks of a result go to different operations, or to one after the other."""
     trace = problem.followed
@@ -213,6 +253,15 @@ def _is_split(problem: Problem, number: int, count: int) -> bool:
             met = {blocks[t] for t in numpy.unique(used).tolist() if t in blocks}
             users += [met] if met else []
     return any(len(met) < count for met in users)
+
+
+def _has_gates(problem: Problem, count: int) -> bool:
+    """Whether some state or output is 1/count as wide as some parameter."""
+    names = [n for n in problem.right if n not in problem.subject.input_names]
+    widths = {problem.right[n].shape[-1] for n in names if problem.right[n].ndim}
+    arrays = [*problem.subject.weights, *problem.right.values()]
+    known = {a.shape[-1] for a in arrays if a.ndim > 1}
+    return any(w % count == 0 and w // count in known for w in widths)
 
 
 def _orders(count: int) -> list[tuple[int, ...]]:
