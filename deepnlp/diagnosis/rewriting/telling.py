@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from deepnlp.diagnosis.places import shortened, source_of
 from deepnlp.diagnosis.problem import Guess, Problem
-from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables
+from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables, shape_of
 from deepnlp.diagnosis.rewriting.slots import Change
 from deepnlp.diagnosis.rewriting.wording import Setting, worded
 
@@ -47,7 +47,15 @@ def _said(
         for node in ast.walk(ran.tree)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    setting = Setting(ran.scope, assigned, is_bias, problem.is_random, loop_variables(ran))
+    calls = {
+        ast.unparse(n)
+        for tree in (before, after)
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Call)
+    }
+    numbers = {text: ran.value(text) for text in calls if shape_of(ran.value(text)) == ()}
+    scope = {**ran.scope, **numbers}
+    setting = Setting(scope, assigned, is_bias, problem.is_random, loop_variables(ran))
     cause, words = worded(before, after, change.cause, setting)
     is_block = isinstance(before, ast.For | ast.If | ast.While)  # of which the head is quoted
     whole = ast.unparse(before) if is_block else source_of(ran.code.co_filename, before)
