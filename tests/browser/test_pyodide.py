@@ -43,7 +43,7 @@ def test_thirty_steps_of_training_learn(answers):
     training = answers["training"]
     assert training["steps"] >= 30
     assert training["after"] < 0.5 * training["before"]
-    assert training["text"].startswith("the ")
+    assert training["text"].split()[0] == "the"  # what follows it may be the end of a line
 
 
 def test_without_its_documentation_python_reads_the_text_that_is_kept(monkeypatch):
