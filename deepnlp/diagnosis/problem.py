@@ -242,9 +242,12 @@ class Problem:
         It must be much closer than the right gradient: where that is off by only 1e-6, most wrong
         guesses are as close.
         """
-        if name not in self.bad:
-            return TOLERANCE
-        return min(TOLERANCE, 0.1 * distance(self.wrong[name], self.right[name]))
+        return self._tolerances[name]
+
+    @cached_property
+    def _tolerances(self) -> dict[str, float]:
+        apart = {name: distance(self.wrong[name], self.right[name]) for name in self.bad}
+        return {name: min(TOLERANCE, 0.1 * apart.get(name, 1.0)) for name in self.right}
 
     def fits(self, name: str, predicted: HostArray) -> bool:
         """Whether a prediction is what was found."""
@@ -339,7 +342,7 @@ class Problem:
         for name in ("adjoint", "right"):
             vars(trace).pop(name, None)
         vars(trace)["adjoint"] = trace.reverse.adjoint([rest.base])[:, 0]
-        for name in ("must_stay", "_right_first"):
+        for name in ("must_stay", "_right_first", "_tolerances"):
             vars(rest).pop(name, None)
         vars(rest)["trace"] = trace
         rest.right = trace.right

@@ -244,15 +244,14 @@ def _block_counts(problem: Problem, name: str) -> list[int]:
 def _is_split(problem: Problem, number: int, count: int) -> bool:
     """Whether the blocks of a result go to different operations, or to one after the other."""
     trace = problem.followed
-    tickets = trace.nodes[number].tickets
-    width = tickets.shape[-1] // count
-    blocks = {int(t): k // width for k, t in enumerate(tickets.reshape(-1, tickets.shape[-1])[0])}
-    users: list[set[int]] = []
+    row = trace.nodes[number].tickets.reshape(-1, trace.nodes[number].tickets.shape[-1])[0]
+    block_of = numpy.full(trace.tape.size, -1)  # of every ticket; -1 of those that are in none
+    block_of[row] = numpy.arange(row.size) // (row.size // count)
+    users: list[int] = []  # how many of the blocks an operand holds
     for node in trace.nodes[number + 1 :]:
-        for _, used in node.operands:
-            met = {blocks[t] for t in numpy.unique(used).tolist() if t in blocks}
-            users += [met] if met else []
-    return any(len(met) < count for met in users)
+        held = [block_of[used] for _, used in node.operands]
+        users += [numpy.unique(blocks[blocks >= 0]).size for blocks in held if (blocks >= 0).any()]
+    return any(size < count for size in users)
 
 
 def _has_gates(problem: Problem, count: int) -> bool:
