@@ -113,13 +113,13 @@ def load_corpus(
     else:
         name, paths = files_of(name_or_path, "corpora", "corpus", data, ending=".txt")
         texts = {split: text_in(files, column, encoding) for split, files in paths.items()}
-    whole = texts.pop("all", "")
-    if whole:
-        texts = divide_text(whole, at_lines=not known)
+    is_whole = "all" in texts
+    if is_whole:
+        texts = divide_text(texts["all"], at_lines=not known)
     if vocab is None:
         cut = cut.fitted(texts["train"], vocab_size, least)
     cuts = {split: cut.split_lines(text) for split, text in texts.items()}
-    if whole:
+    if is_whole:
         check_enough(name, sum(map(len, cuts.values())), "tokens", LEAST_TOKENS)
     if vocab is None:
         vocab = Vocabulary.build(cuts["train"], size, least, cut)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import DAMAGE
-from deepnlp.files.reading import content_of, read_json
+from deepnlp.files.reading import NO_TEXT, content_of, read_json
 from deepnlp.files.writing import left_by_writers, locked, replacing, to_json
 from deepnlp.tasks import TASKS
 
@@ -62,7 +62,7 @@ class RunFolder:
     def __init__(self, path: str | PathLike[str]) -> None:
         if not str(path):
             raise ValueError("the folder of a run has no name: name one, or leave it out")
-        if any("\ud800" <= letter <= "\udfff" for letter in str(path)):  # bytes that are no text
+        if NO_TEXT.search(str(path)):  # bytes of another encoding
             raise ValueError(f"the name of a folder should be text in UTF-8, got {str(path)!r}")
         self.path = Path(path)
         self._own = [self.path / name for name in self.FILES]
