@@ -6,8 +6,6 @@ Every layer writes ``from deepnlp.backend import xp`` and then ``xp.tanh(a)``, n
 cupy.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any, TypeAlias
 

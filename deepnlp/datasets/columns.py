@@ -79,7 +79,8 @@ def _records(
     first = re.sub('"[^"]*"', "", text.partition("\n")[0])  # without what stands in quotes
     mark = max("\t;,", key=first.count)
     names = [str(k + 1) for k in range(first.count(mark) + 1)] if headless else None
-    reader = csv.DictReader(io.StringIO(text), names, delimiter=mark, strict=True, skipinitialspace=True)
+    form: dict[str, Any] = {"delimiter": mark, "strict": True, "skipinitialspace": True}
+    reader = csv.DictReader(io.StringIO(text), names, **form)
     try:
         for row in reader:
             yield reader.line_num, row

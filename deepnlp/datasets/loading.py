@@ -5,7 +5,7 @@ import platform
 
 from deepnlp.datasets import options
 from deepnlp.datasets.columns import text_in
-from deepnlp.datasets.corpus import Corpus, check_enough, divide_text, encode_corpus
+from deepnlp.datasets.corpus import SPLITS, Corpus, Size, check_enough, divide_text
 from deepnlp.datasets.files import SOURCES, files_of
 from deepnlp.datasets.pydocs import has_sources, keep_once, pydocs_sentences
 from deepnlp.text import UNK, Tokeniser, Vocabulary
@@ -123,7 +123,13 @@ def load_corpus(
         check_enough(name, sum(map(len, cuts.values())), "tokens", LEAST_TOKENS)
     if vocab is None:
         vocab = Vocabulary.build(cuts["train"], size, least, cut)
-    return encode_corpus(name, cuts, vocab, note, texts)
+    for split in SPLITS:
+        check_enough(f"the {split} split of {name}", len(cuts[split]), "tokens", 2)
+    sizes = {
+        split: Size(len(text.encode("utf-8")), len(text.split()), len(set(cuts[split])))
+        for split, text in texts.items()
+    }
+    return Corpus(name, vocab, *(vocab.encode(cuts[s]) for s in SPLITS), note, sizes)
 
 
 def _pydocs_texts(

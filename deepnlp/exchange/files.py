@@ -6,8 +6,6 @@ text goes there, under the name of the whole, so that the dict itself holds tens
 ``load_state_dict`` takes it as it is. Nothing in either file is executed.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Files that people hand over: unpacked in place, read up to a limit, named in every error."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import io

@@ -3,8 +3,6 @@
 Also locks, and JSON in which every number is finite.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

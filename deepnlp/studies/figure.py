@@ -4,8 +4,6 @@ Of a table: dots beside the numbers of the source, or curves. Of a search: its t
 one after the other, and by parameter.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import defaultdict

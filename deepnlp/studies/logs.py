@@ -1,7 +1,5 @@
 """The logs of a run that has ended: three small files, which are copied and committed."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Optuna's study is made anew in memory from the trials that have ended, so there 
 of a search than the folders of its runs.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """BLEU, as sacrebleu computes it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any

@@ -8,8 +8,6 @@ gensim leaves out. NumPy's format is ``name.npy`` with the vectors, which are me
 only what is used is read from the disk, and ``name.words.json`` with the words.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
