@@ -15,7 +15,6 @@ from deepnlp.text import Vocabulary
 SPLITS = ("train", "valid", "test")
 
 Item = TypeVar("Item")
-Items = TypeVar("Items", bound=Sequence[Any])
 
 UNSPACED = 30  # bytes from space to space: more than words have in any language that writes spaces
 
@@ -206,7 +205,7 @@ def divide_text(text: str, at_lines: bool = True) -> dict[str, str]:
     return divide(text, near)
 
 
-def divide(items: Items, near: Callable[[int], int] = int) -> dict[str, Items]:
+def divide(items: Any, near: Callable[[int], int] = int) -> dict[str, Any]:
     """The splits of a sequence, cut near these places: 90 % for training, the rest in halves.
 
     >>> divide("abcdefghij" * 2)["valid"]

@@ -129,7 +129,8 @@ def load_corpus(
         split: Size(len(text.encode("utf-8")), len(text.split()), len(set(cuts[split])))
         for split, text in texts.items()
     }
-    return Corpus(name, vocab, *(vocab.encode(cuts[s]) for s in SPLITS), note, sizes)
+    ids = {split: vocab.encode(cuts[split]) for split in SPLITS}
+    return Corpus(name, vocab, **ids, note=note, sizes=sizes)
 
 
 def _pydocs_texts(

@@ -18,7 +18,7 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.exchange import files
 from deepnlp.exchange.places import OTHERWISE, check_finite, check_tensors, matrix
 from deepnlp.files.reading import content_of, decode, read_json
-from deepnlp.files.writing import replacing
+from deepnlp.files.writing import write_whole
 from deepnlp.layers import TransformerBlock
 from deepnlp.models import GPT, Model
 from deepnlp.parameter import View
@@ -187,8 +187,7 @@ def write_gpt2(folder: Path, model: Model) -> None:
     }
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
-        with replacing(folder / name) as file:
-            file.write(text.encode("utf-8"))
+        write_whole(folder / name, text)
     files.write_safetensors(folder / WEIGHTS[0], tensors, {"format": "pt"})
 
 

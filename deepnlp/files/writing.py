@@ -55,6 +55,12 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
             raise
 
 
+def write_whole(path: str | PathLike[str], content: bytes | memoryview | str) -> None:
+    """Write a file as :func:`replacing` does; a text in UTF-8."""
+    with replacing(path) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Context in which an error of the system that names no file is said to be of this one."""
