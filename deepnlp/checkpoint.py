@@ -6,8 +6,6 @@ parameters have a slash in their name (``optimizer/0.m``), so that a training ch
 loaded as a model. All of it is checked before a model gets any of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path

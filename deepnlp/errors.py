@@ -1,4 +1,7 @@
-"""The exceptions that are deepnlp's own."""
+"""The exceptions that are deepnlp's own, and the one error of packages that are not installed."""
+
+from importlib import import_module
+from typing import Any
 
 
 class DeepNLPError(Exception):
@@ -17,3 +20,18 @@ class DivergedError(DeepNLPError):
     >>> issubclass(DivergedError, DeepNLPError)
     True
     """
+
+
+def required(module: str, user: str, install: str = "") -> Any:
+    """A module of a package that need not be there, or the error that says how to install it.
+
+    >>> required("no_such.module", "this needs a package")
+    Traceback (most recent call last):
+        ...
+    deepnlp.errors.DeepNLPError: this needs a package, which is not installed: python -m pip ...
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        how = f"python -m pip install {install or module.partition('.')[0]}"
+        raise DeepNLPError(f"{user}, which is not installed: {how}") from error

@@ -9,8 +9,6 @@ signatures with :func:`options_of`, call them with :func:`fill` and read objects
 :func:`values_of`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """For the test files of a course: a wrong gradient is a failed test that names the mistake."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.gradcheck import Report, check_gradients

@@ -1,7 +1,5 @@
 """Views of weights other than the transpose: masked, some rows, and rows shared in part."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy

@@ -6,15 +6,13 @@ Every layer writes ``from deepnlp.backend import xp`` and then ``xp.tanh(a)``, n
 cupy.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any, TypeAlias
 
 import numpy
 
 from deepnlp.backend.checks import check_numbers
-from deepnlp.errors import DeepNLPError
+from deepnlp.errors import DeepNLPError, required
 
 # numpy.ndarray, or the array type of the backend in use: Any, since mypy cannot follow the switch.
 Array: TypeAlias = Any
@@ -89,13 +87,8 @@ def use(name: str) -> None:
 
 
 def _import_cupy() -> Any:
-    try:
-        import cupy
-    except ImportError as error:
-        raise DeepNLPError(
-            "the cupy backend needs CuPy, which is not installed: python -m pip install "
-            "'cupy-cuda13x[ctk]' for CUDA 13, or 'cupy-cuda12x[ctk]' for CUDA 12"
-        ) from error
+    packages = "'cupy-cuda13x[ctk]' for CUDA 13, or 'cupy-cuda12x[ctk]' for CUDA 12"
+    cupy = required("cupy", "the cupy backend needs CuPy", packages)
     # `import cupy` works on a machine without a GPU; only this says whether there is one.
     if not cupy.cuda.is_available():
         raise DeepNLPError(

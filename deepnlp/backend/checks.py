@@ -1,7 +1,5 @@
 """Checks of numbers and sizes that people hand over, before an array is made of them."""
 
-from __future__ import annotations
-
 import math
 import os
 from functools import lru_cache

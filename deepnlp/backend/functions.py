@@ -4,8 +4,6 @@ All of them are analytic where they can be and keep the number type, so that the
 check can run through them: a maximum is taken over the real part, and no constant names a type.
 """
 
-from __future__ import annotations
-
 from deepnlp.backend import Array, xp
 
 MANY = 1 << 16  # rows that are added up in float32

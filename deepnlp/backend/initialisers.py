@@ -3,8 +3,6 @@
 So a seed means the same weights in every number type and on every backend.
 """
 
-from __future__ import annotations
-
 import math
 from numbers import Real
 from typing import Any

@@ -1,7 +1,5 @@
 """Which thread goes forward and back through a layer: one at a time."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """Matrix products, large ones shared out between threads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Random numbers: drawn on the host, whatever the backend, so that a seed means the same."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy

@@ -1,7 +1,5 @@
 """Shapes in letters: ``"N T D"`` names the axes of an array, ``"... D"`` its last one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

@@ -11,8 +11,6 @@ goes through a sum. So every number of threads gives the same bits. ``DEEPNLP_NU
 that number.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import sys

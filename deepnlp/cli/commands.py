@@ -8,10 +8,12 @@ examples:
 """
 
 import argparse
+import tomllib
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from keyword import iskeyword
+from pathlib import Path
 from typing import Annotated, Any
 
 from deepnlp import __version__
@@ -19,25 +21,9 @@ from deepnlp.cli.parser import Parser, declare
 from deepnlp.cli.shared import Answer, Flag, from_checkout
 from deepnlp.options import Option, fill
 
-COMMANDS = {
-    "train": "train a model and show what it reaches",
-    "data": "which data sets are there; fetch, verify and find them",
-    "evaluate": "how good a trained model is on a split of a corpus",
-    "generate": "continue a prompt with a trained model",
-    "translate": "what a sequence-to-sequence model writes, given a text",
-    "score": "surprisal of every word of a text, in bits",
-    "gradcheck": "compare every layer's backward pass with numerical gradients",
-    "grade": "marks for the submissions of a class, with messages and a page of its mistakes",
-    "gradflow": "how much of a gradient is left, step by step back in time, in a trained model",
-    "demo": "run a demonstration: exploding and vanishing gradients, memory, clipping, tying",
-    "vectors": "word vectors of a file or a trained model: neighbours, analogies, similarity",
-    "reproduce": "run the rows of a table of results, and write its page",
-    "search": "search for the best options of a model, on the validation split",
-    "bench": "time deepnlp against PyTorch and the machine's limit, and write the page on speed",
-    "export": "write a trained model for PyTorch or safetensors, or its vectors as text",
-    "import": "a checkpoint from a file of PyTorch or safetensors, or from vectors",
-    "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
-}
+COMMANDS: dict[str, str] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
 
 
 def build_parser(argv: Sequence[str] = ()) -> Parser:

@@ -22,7 +22,7 @@ from deepnlp.cli.shared import Answer, Flag, Model, Out, Side, megabytes, refuse
 from deepnlp.exchange import FORMATS, write_model
 from deepnlp.exchange.models import format_for
 from deepnlp.exchange.places import constructor
-from deepnlp.files.writing import replacing
+from deepnlp.files.writing import write_whole
 from deepnlp.options import Option
 
 
@@ -73,8 +73,7 @@ def run(
     parts = path.iterdir() if path.is_dir() else [path]
     text = f"{out}: {megabytes(sum(part.stat().st_size for part in parts))}"
     if words is not None:
-        with replacing(words) as content:
-            content.write(json.dumps(loaded.vocab and loaded.vocab.to_dict()).encode())
+        write_whole(words, json.dumps(loaded.vocab and loaded.vocab.to_dict()))
         facts |= {"module": constructor(loaded), "vocab": str(words)}
         text += f"\nits tokens, in the order of the ids: {words}"
         text += f"\nin PyTorch, with the module of docs/exchange.md: {facts['module']}"

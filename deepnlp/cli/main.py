@@ -21,6 +21,7 @@ from deepnlp.cli.interrupted import INTERRUPTED, MESSAGE, Interruption
 from deepnlp.cli.shared import Answer
 from deepnlp.cli.streams import Output, standard_streams
 from deepnlp.errors import DeepNLPError
+from deepnlp.files.reading import NO_TEXT
 
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 # What the system, or an operation on numbers, says of what it was given.
@@ -64,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     """Run a command, and print its answer."""
     for word in argv:
-        if any("\ud800" <= letter <= "\udfff" for letter in word):  # bytes that are no text
+        if NO_TEXT.search(word):  # bytes of another encoding
             raise ValueError(f"{word}: expected arguments in UTF-8; give the file another name")
     parser = build_parser(argv)
     arguments, unknown = parser.parse_known_args(argv)

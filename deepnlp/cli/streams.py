@@ -1,7 +1,5 @@
 """Standard output and standard error as commands write to them: shown safely, or to nowhere."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -3,7 +3,8 @@
 Beside them word vectors, and data that is made up: sums, dates, a spiral.
 """
 
-from __future__ import annotations
+from importlib import import_module
+from typing import Any
 
 from deepnlp.datasets.corpus import Corpus
 from deepnlp.datasets.files import data_folder
@@ -14,22 +15,8 @@ from deepnlp.datasets.tagged import TAGGED, TAGS, TaggedText, load_tagged
 from deepnlp.datasets.testsets import ANALOGIES, SIMILARITY, load_analogies, load_similarity
 from deepnlp.datasets.vectors import load_vectors
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from deepnlp.datasets.fetching import fetch, verify
-
-__all__ = [
-    "ANALOGIES", "CORPORA", "PAIRS", "SIMILARITY", "TAGGED", "TAGS", "Corpus", "Pairs",
-    "TaggedText", "addition", "data_folder", "dates", "fetch", "load_analogies", "load_corpus",
-    "load_pairs", "load_similarity", "load_tagged", "load_vectors", "spiral", "verify",
-]  # fmt: skip
-
 
 def __getattr__(name: str) -> Any:
-    if name not in ("fetch", "verify"):
-        raise AttributeError(f"module 'deepnlp.datasets' has no attribute {name!r}")
-    from deepnlp.datasets import fetching  # over TLS, which Python in a browser has not
-
-    return getattr(fetching, name)
+    if name in ("fetch", "verify"):  # over TLS, which Python in a browser has not
+        return getattr(import_module("deepnlp.datasets.fetching"), name)
+    raise AttributeError(f"module 'deepnlp.datasets' has no attribute {name!r}")

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from deepnlp.datasets.files import numbered_lines, read_text
+from deepnlp.files.reading import NO_TEXT
 
 JSON, TABLES = (".jsonl", ".ndjson"), (".csv", ".tsv", ".jsonl", ".ndjson")
+
+csv.field_size_limit((1 << 31) - 1)  # a cell may hold a book
 
 
 def is_table(path: Path, kinds: Sequence[str] = TABLES) -> bool:
@@ -43,16 +46,18 @@ def rows(
     Columns have the names of the first row, or of the keys in JSON, with commas between; or they
     are numbers from 1, where the first row is no heading. ``sides`` is what they should hold.
     """
-    wanted = (columns or "").split(",")
-    for number, record in _records(path, encoding, headless=all(map(str.isdigit, wanted))):
-        if len(wanted) != len(sides) or not {*wanted} <= record.keys():
+    wanted = columns.split(",") if columns else []
+    headless = bool(wanted) and all(map(str.isdigit, wanted))
+    for number, record in _records(path, encoding, headless):
+        lacking = [f" and no {name!r} in line {number}" for name in wanted if name not in record]
+        if len(wanted) != len(sides) or lacking:
             names, need = [*map(str, record)], " and ".join(sides)
             raise ValueError(
-                f"{path} has the columns {', '.join(names)}: say with --column what holds the "
-                f"{need}, such as --column {','.join(names[-len(sides) :])}"
+                f"{path} has the columns {', '.join(names)}{''.join(lacking[:1])}: say with "
+                f"--column what holds the {need}, such as --column {','.join(names[-len(sides) :])}"
             )
         texts = [record[name] for name in wanted]
-        if not all(isinstance(text, str) for text in texts):
+        if not all(isinstance(text, str) and not NO_TEXT.search(text) for text in texts):
             raise ValueError(f"{path}, line {number}: expected texts in {columns}, got {texts}")
         yield number, texts
 
@@ -63,6 +68,8 @@ def _records(
     """Each row by the names of its columns; of one without a heading by their numbers."""
     if is_table(path, JSON):
         for number, line in numbered_lines(path, encoding):
+            if not line.strip():
+                continue
             try:
                 yield number, dict(json.loads(line))
             except (ValueError, TypeError, RecursionError):
@@ -72,7 +79,8 @@ def _records(
     first = re.sub('"[^"]*"', "", text.partition("\n")[0])  # without what stands in quotes
     mark = max("\t;,", key=first.count)
     names = [str(k + 1) for k in range(first.count(mark) + 1)] if headless else None
-    reader = csv.DictReader(io.StringIO(text), names, delimiter=mark, strict=True)
+    form: dict[str, Any] = {"delimiter": mark, "strict": True, "skipinitialspace": True}
+    reader = csv.DictReader(io.StringIO(text), names, **form)
     try:
         for row in reader:
             yield reader.line_num, row

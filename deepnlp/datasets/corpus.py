@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +15,6 @@ from deepnlp.text import Vocabulary
 SPLITS = ("train", "valid", "test")
 
 Item = TypeVar("Item")
-Tokens = Mapping[str, Sequence[str]]
 
 UNSPACED = 30  # bytes from space to space: more than words have in any language that writes spaces
 
@@ -180,25 +179,6 @@ class Corpus(Splits):
         return text
 
 
-def encode_corpus(
-    name: str, tokens: Tokens, vocab: Vocabulary, note: str, texts: Mapping[str, str]
-) -> Corpus:
-    """A corpus from the tokens of its three splits, which need two or more each.
-
-    >>> splits = {"train": ["a", "b"], "valid": ["b", "b"], "test": ["a", "z"]}
-    >>> encode_corpus("tiny", splits, Vocabulary.build(splits["train"]), "", {}).test.tolist()
-    [0, 3]
-    """
-    for split in SPLITS:
-        check_enough(f"the {split} split of {name}", len(tokens[split]), "tokens", 2)
-    sizes = {
-        split: Size(len(text.encode("utf-8")), len(text.split()), len(set(tokens[split])))
-        for split, text in texts.items()
-    }
-    train, valid, test = (vocab.encode(tokens[split]) for split in SPLITS)
-    return Corpus(name, vocab, train, valid, test, note, sizes)
-
-
 def check_enough(name: str, count: int, what: str, least: int) -> None:
     """An error if a text has too little to be learned from and divided into splits."""
     if count < least:
@@ -222,23 +202,21 @@ def divide_text(text: str, at_lines: bool = True) -> dict[str, str]:
                 return nearest
         return place
 
-    first = near(len(text) * 9 // 10)
-    second = near((first + len(text)) // 2)
-    return {"train": text[:first], "valid": text[first:second], "test": text[second:]}
+    return divide(text, near)
 
 
-def divide(items: Sequence[Item]) -> dict[str, Sequence[Item]]:
-    """The splits of a sequence: the first 90 % for training, the rest in halves.
+def divide(items: Any, near: Callable[[int], int] = int) -> dict[str, Any]:
+    """The splits of a sequence, cut near these places: 90 % for training, the rest in halves.
 
     >>> divide("abcdefghij" * 2)["valid"]
     'i'
     """
-    first = len(items) * 9 // 10
-    second = (first + len(items)) // 2
+    first = near(len(items) * 9 // 10)
+    second = near((first + len(items)) // 2)
     return {"train": items[:first], "valid": items[first:second], "test": items[second:]}
 
 
-def shuffle_and_divide(items: Sequence[Item], seed: int) -> dict[str, Sequence[Item]]:
+def shuffle_and_divide(items: Sequence[Item], seed: int) -> dict[str, list[Item]]:
     """The splits of a shuffled sequence.
 
     >>> {split: len(part) for split, part in shuffle_and_divide(range(40), seed=0).items()}

@@ -1,7 +1,5 @@
 """Known data sets: whether their files are there and right, and fetching those that are not."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import math

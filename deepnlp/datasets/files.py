@@ -80,28 +80,19 @@ def located(plain: Path) -> Path | None:
 def files_of(
     name_or_path: NameOrPath, kind: str, what: str, data: Folder = None, ending: str | None = None
 ) -> tuple[str, dict[str, list[Path]]]:
-    """Name and files, by split, of a known source of a kind, or of what :func:`own_files` finds."""
-    name = str(name_or_path)
-    if name not in SOURCES[kind]:
-        return own_files(name_or_path, SOURCES[kind], what, ending)
-    folder, splits = data_folder(data), SOURCES[kind][name]["files"].items()
-    return name, {split: [find_file(folder, file) for file in files] for split, files in splits}
+    """Name and files, by split, of a known source of a kind, or of a path.
 
-
-def own_files(
-    name_or_path: NameOrPath, known: Iterable[str], what: str, ending: str | None = None
-) -> tuple[str, dict[str, list[Path]]]:
-    """Name and files, by split, of one file; with an ending also of several, or of a folder.
-
-    Several have commas between. Where the names in a folder do not say which split they are, those
-    with the ending stand under ``all``.
+    With an ending also of several paths, with commas between, or of a folder. Where the names in a
+    folder do not say which split they are, those with the ending stand under ``all``.
     """
-    path = Path(name_or_path)
+    name, path, known = str(name_or_path), Path(name_or_path), SOURCES[kind]
+    if name in known:
+        folder, splits = data_folder(data), known[name]["files"].items()
+        return name, {split: [find_file(folder, file) for file in files] for split, files in splits}
     if ending is not None and path.is_dir():
         return path.resolve().name, _files_in(path, ending)
     is_one = ending is None or path.exists()
-    names = [name_or_path] if is_one else str(name_or_path).split(",")
-    paths = [path_of(name, known, what) for name in names]
+    paths = [path_of(each, known, what) for each in ([name] if is_one else name.split(","))]
     return ",".join(path.name for path in paths), {"all": paths}
 
 
@@ -183,9 +174,9 @@ def lines_of(text: str) -> list[str]:
 
 
 def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
-    """Lines of a text file with their numbers, from 1.
+    """Lines of a text file with their numbers, from 1; blank ones at its end are none.
 
     >>> next(numbered_lines(Path(__file__)))[0]
     1
     """
-    return iter(enumerate(lines_of(read_text(path, encoding)), start=1))
+    return iter(enumerate(lines_of(read_text(path, encoding).rstrip()), start=1))

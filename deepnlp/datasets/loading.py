@@ -5,7 +5,7 @@ import platform
 
 from deepnlp.datasets import options
 from deepnlp.datasets.columns import text_in
-from deepnlp.datasets.corpus import Corpus, check_enough, divide_text, encode_corpus
+from deepnlp.datasets.corpus import SPLITS, Corpus, Size, check_enough, divide_text
 from deepnlp.datasets.files import SOURCES, files_of
 from deepnlp.datasets.pydocs import has_sources, keep_once, pydocs_sentences
 from deepnlp.text import UNK, Tokeniser, Vocabulary
@@ -113,17 +113,24 @@ def load_corpus(
     else:
         name, paths = files_of(name_or_path, "corpora", "corpus", data, ending=".txt")
         texts = {split: text_in(files, column, encoding) for split, files in paths.items()}
-    whole = texts.pop("all", "")
-    if whole:
-        texts = divide_text(whole, at_lines=not known)
+    is_whole = "all" in texts
+    if is_whole:
+        texts = divide_text(texts["all"], at_lines=not known)
     if vocab is None:
         cut = cut.fitted(texts["train"], vocab_size, least)
     cuts = {split: cut.split_lines(text) for split, text in texts.items()}
-    if whole:
+    if is_whole:
         check_enough(name, sum(map(len, cuts.values())), "tokens", LEAST_TOKENS)
     if vocab is None:
         vocab = Vocabulary.build(cuts["train"], size, least, cut)
-    return encode_corpus(name, cuts, vocab, note, texts)
+    for split in SPLITS:
+        check_enough(f"the {split} split of {name}", len(cuts[split]), "tokens", 2)
+    sizes = {
+        split: Size(len(text.encode("utf-8")), len(text.split()), len(set(cuts[split])))
+        for split, text in texts.items()
+    }
+    ids = {split: vocab.encode(cuts[split]) for split in SPLITS}
+    return Corpus(name, vocab, **ids, note=note, sizes=sizes)
 
 
 def _pydocs_texts(

@@ -1,7 +1,5 @@
 """The known data sets as ``manifest.toml`` states them: addresses, sizes, checksums, terms."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -11,8 +11,8 @@ NameOrPath = Annotated[
 ]
 VocabSize = Annotated[int | None, Option(low=0)]
 MinCount = Annotated[int, Option(low=1)]
-TOKENS = ("word", "character", "whitespace", "bpe")
-Tokens = Annotated[str | None, Option(choices=TOKENS)]
+TOKENS = {"word": "words", "character": "chars", "whitespace": "whitespace", "bpe": "bpe"}
+Tokens = Annotated[str | None, Option(choices=tuple(TOKENS))]
 KeepCase = Annotated[bool, Option()]
 Column = Annotated[str | None, Option(metavar="NAME")]
 Encoding = Annotated[str | None, Option(metavar="NAME")]
@@ -29,11 +29,10 @@ def tokeniser_of(tokens: str | None, own: str, keep_case: bool) -> Tokeniser:
     >>> tokeniser_of(None, "words", keep_case=True).name
     'cased'
     """
-    if tokens == "bpe":
-        return BPE([])
-    words = "words" if own == "chars" else own
-    ways = {None: own, "word": words, "character": "chars", "whitespace": "whitespace"}
-    if tokens not in ways:
+    if tokens not in (None, *TOKENS):
         names = ", ".join(map(repr, TOKENS))
         raise ValueError(f"tokens should be one of {names}, got {tokens!r}")
-    return tokeniser("cased" if keep_case and ways[tokens] == "words" else ways[tokens])
+    way = own if tokens is None or (tokens == "word" and own != "chars") else TOKENS[tokens]
+    if way == "bpe":
+        return BPE([])
+    return tokeniser("cased" if keep_case and way == "words" else way)

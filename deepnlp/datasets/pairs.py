@@ -11,7 +11,7 @@ import numpy as np
 from deepnlp.datasets import options
 from deepnlp.datasets.columns import JSON, is_table, rows, text_in
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
-from deepnlp.datasets.files import SOURCES, files_of, lines_of, read_text
+from deepnlp.datasets.files import SOURCES, files_of, lines_of, numbered_lines
 from deepnlp.datasets.made_up import Pair, addition, dates
 from deepnlp.options import Option
 from deepnlp.text import Tokeniser, Vocabulary
@@ -201,7 +201,8 @@ def _read(
             f"expected two files whose lines belong together, got {', '.join(map(str, paths))}: "
             "say with column how their names end, such as --column de,en"
         )
-    source, target = ([x.strip() for x in lines_of(text_in(s, None, encoding))] for s in sides)
+    texts = (text_in(side, None, encoding).rstrip() for side in sides)
+    source, target = ([line.strip() for line in lines_of(text)] for text in texts)
     if len(source) != len(target):
         lengths = f"has {len(source):,} lines and {sides[1][0]} {len(target):,}"
         raise ValueError(f"{sides[0][0]} {lengths}: not aligned")
@@ -215,8 +216,7 @@ def _pairs_in(
     if column or is_table(path, (".csv", *JSON)):
         lines = rows(path, column, ("source", "target"), encoding)
     else:
-        text = read_text(path, encoding).rstrip()  # blank lines at its end are no pairs
-        lines = ((n, line.split(separator)) for n, line in enumerate(lines_of(text), start=1))
+        lines = ((n, line.split(separator)) for n, line in numbered_lines(path, encoding))
     for number, texts in lines:
         source, *others = (text.replace("\n", " ").strip() for text in texts)
         if not source or not any(others[:1]):

@@ -10,7 +10,7 @@ import numpy as np
 from deepnlp.datasets import options
 from deepnlp.datasets.columns import text_in
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
-from deepnlp.datasets.files import files_of, lines_of, own_files
+from deepnlp.datasets.files import SOURCES, files_of, lines_of
 from deepnlp.datasets.pairs import load_pairs
 from deepnlp.datasets.pydocs import Words, keep_once, pydocs_sentences
 from deepnlp.layers.losses import IGNORED
@@ -20,7 +20,7 @@ from deepnlp.text.tokenisers import written_words
 TAGS = ("lower", "capital", "upper", "mixed")
 LETTER = re.compile(r"[^\W\d_]")
 SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\S[.!?])\s+")  # behind a mark that stands apart
-TAGGED = ("pydocs", "wikitext-2", "tatoeba-en")
+TAGGED = tuple(SOURCES["tagged"])
 
 LEAST_SENTENCES = 20
 
@@ -149,16 +149,13 @@ def load_tagged(
     splits: Mapping[str, Sequence[Words]]
     if name == "pydocs":
         splits = {s: _words(lines) for s, lines in pydocs_sentences().items()}
-    elif name == "wikitext-2":
-        _, files = files_of(name, "corpora", "corpus", data)
-        splits = {split: [*_wiki_sentences(text_in(paths))] for split, paths in files.items()}
     elif name == "tatoeba-en":
         pairs = load_pairs("tatoeba-en-es", data=data, data_seed=data_seed)
         splits = {s: _words(pairs.references(s)) for s in SPLITS}
     else:
-        name, files = own_files(name_or_path, TAGGED, "text", ending=".txt")
-        texts = {split: text_in(paths, column, encoding) for split, paths in files.items()}
-        splits = {split: _words(sentences(text)) for split, text in texts.items()}
+        cut = _wiki_sentences if name in TAGGED else lambda text: _words(sentences(text))
+        name, files = files_of(name_or_path, "tagged", "text", data, ending=".txt")
+        splits = {s: [*cut(text_in(paths, column, encoding))] for s, paths in files.items()}
         if "all" in splits:
             splits = shuffle_and_divide(splits["all"], data_seed)
     splits = keep_once(splits, key=lambda words: map(str.lower, words))

@@ -1,7 +1,5 @@
 """One file over HTTP: TLS verified, size bounded, resumed where it broke off."""
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import io

@@ -1,7 +1,5 @@
 """Evaluation of a language model that goes on learning from the text it is evaluated on."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 

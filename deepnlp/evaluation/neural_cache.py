@@ -1,7 +1,5 @@
 """A memory beside a language model: the words that followed states like the present one."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number, xp

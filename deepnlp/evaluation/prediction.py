@@ -6,8 +6,6 @@ twin of the model, which shares its weights alone: mode, hidden state and dropou
 model are not touched, and several threads may evaluate one model.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 :mod:`deepnlp.examples` gives them random weights and inputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ kernels and of the stand-in for CuPy, the comparison with PyTorch and the diagno
 this table. A new layer has a row here and is then checked with the others.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Iterator

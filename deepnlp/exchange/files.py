@@ -6,8 +6,6 @@ text goes there, under the name of the whole, so that the dict itself holds tens
 ``load_state_dict`` takes it as it is. Nothing in either file is executed.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re
@@ -15,15 +13,14 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deepnlp.backend import HostArray
-from deepnlp.errors import DeepNLPError
-from deepnlp.files.writing import replacing
+from deepnlp.errors import DeepNLPError, required
+from deepnlp.files.writing import write_whole
 
 Pattern = re.Pattern[str]
 NONE = re.compile(r"(?!)")  # no name
@@ -53,13 +50,7 @@ def from_text(text: Any) -> dict[str, Any]:
 
 
 def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise DeepNLPError(
-            f"this file needs {package}, which is not installed: python -m pip install {package}"
-        ) from error
+    return required(name, f"this file needs {name.partition('.')[0]}")
 
 
 @contextmanager
@@ -80,8 +71,7 @@ def write_torch(path: Path, tensors: dict[str, HostArray], text: str) -> None:
     state._metadata = OrderedDict({"": {"version": 1, KEY: text}})  # type: ignore[attr-defined]
     content = io.BytesIO()
     torch.save(state, content)
-    with replacing(path) as file:
-        file.write(content.getbuffer())
+    write_whole(path, content.getbuffer())
 
 
 def read_torch(path: Path, skipped: Pattern = NONE) -> tuple[dict[str, HostArray], str | None]:
@@ -130,8 +120,7 @@ def write_safetensors(path: Path, tensors: dict[str, HostArray], meta: dict[str,
     """Write tensors and metadata."""
     tensors = {name: np.ascontiguousarray(x) for name, x in tensors.items()}  # writes raw memory
     content = _library("safetensors.numpy").save(tensors, meta)
-    with replacing(path) as file:
-        file.write(content)
+    write_whole(path, content)
 
 
 def read_safetensors(

@@ -5,8 +5,6 @@ weights in ``model.safetensors`` or ``pytorch_model.bin``. GPT-2's matrices (a l
 Conv1D) are (in, out), as those here, and so none is transposed. The head is the embedding.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -20,7 +18,7 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.exchange import files
 from deepnlp.exchange.places import OTHERWISE, check_finite, check_tensors, matrix
 from deepnlp.files.reading import content_of, decode, read_json
-from deepnlp.files.writing import replacing
+from deepnlp.files.writing import write_whole
 from deepnlp.layers import TransformerBlock
 from deepnlp.models import GPT, Model
 from deepnlp.parameter import View
@@ -32,6 +30,15 @@ WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 VERSION = "#version: 0.2"  # the first line of merges.txt
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu": "gelu", "relu": "relu", "silu": "silu"}
 DROPOUTS = ("embd_pdrop", "attn_pdrop", "resid_pdrop")
+#: What the options of a GPT are called there.
+NAMES = {
+    "vocab_size": "vocab_size",
+    "embed_size": "n_embd",
+    "context": "n_positions",
+    "layers": "n_layer",
+    "heads": "n_head",
+    "feed_size": "n_inner",
+}
 #: What a config may say and a GPT computes no other way.
 FIXED = {
     "model_type": "gpt2",
@@ -115,31 +122,23 @@ def _options(config: Mapping[str, Any], tensors: Mapping[str, HostArray]) -> dic
             said = f"{CONFIG} says {name} = {config[name]!r}"
             raise ValueError(f"{said}, and this GPT is for {value!r} alone")
     E, P = matrix(tensors, "wte.weight"), matrix(tensors, "wpe.weight")
-    sizes = {
-        "vocab_size": len(E),
-        "n_embd": E.shape[1],
-        "n_positions": len(P),
-        "n_layer": sum(name.endswith(".ln_1.weight") for name in tensors),
-        "n_inner": matrix(tensors, "h.0.mlp.c_fc.weight").shape[1],
-    }
-    for name, size in sizes.items():
-        if config.get(name) not in (None, size):
-            raise ValueError(f"{CONFIG} says {name} = {config[name]!r}, the tensors have {size}")
+    V, D = E.shape
+    layers = sum(name.endswith(".ln_1.weight") for name in tensors)
+    M = matrix(tensors, "h.0.mlp.c_fc.weight").shape[1]
+    sizes = dict(zip(NAMES, (V, D, len(P), layers, config.get("n_head"), M)))
+    for ours, size in sizes.items():
+        said = config.get(NAMES[ours])
+        if said not in (None, size):
+            raise ValueError(f"{CONFIG} says {NAMES[ours]} = {said!r}, the tensors have {size}")
     activation = config.get("activation_function", "gelu_new")
     if activation not in ACTIVATIONS:
         names = ", ".join(ACTIVATIONS)
         raise ValueError(
             f"{CONFIG} says activation_function = {activation!r}, expected one of {names}"
         )
-    V, D, C, layers, M = sizes.values()
     dropouts = {config.get(name, 0.0) for name in DROPOUTS}
-    return {
-        "vocab_size": V,
-        "embed_size": D,
-        "layers": layers,
+    return sizes | {
         "dropout": dropouts.pop() if len(dropouts) == 1 else 0.0,
-        "heads": config.get("n_head"),
-        "context": C,
         "feed_size": None if M == 4 * D else M,
         "activation": ACTIVATIONS[activation],
         "dtype": str(E.dtype),
@@ -174,12 +173,7 @@ def write_gpt2(folder: Path, model: Model) -> None:
     table = {
         **FIXED,
         "architectures": ["GPT2LMHeadModel"],
-        "vocab_size": len(vocab),
-        "n_embd": config["embed_size"],
-        "n_positions": config["context"],
-        "n_layer": config["layers"],
-        "n_head": config["heads"],
-        "n_inner": config["feed_size"],
+        **{theirs: config[ours] for ours, theirs in NAMES.items()},
         "activation_function": names[config["activation"]],
         **dict.fromkeys(DROPOUTS, config["dropout"]),
         **dict.fromkeys(("bos_token_id", "eos_token_id"), vocab.eos_id),
@@ -193,8 +187,7 @@ def write_gpt2(folder: Path, model: Model) -> None:
     }
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
-        with replacing(folder / name) as file:
-            file.write(text.encode("utf-8"))
+        write_whole(folder / name, text)
     files.write_safetensors(folder / WEIGHTS[0], tensors, {"format": "pt"})
 
 

@@ -1,7 +1,5 @@
 """Models in the form of another program, written and read."""
 
-from __future__ import annotations
-
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast

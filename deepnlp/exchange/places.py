@@ -6,8 +6,6 @@ differs: PyTorch holds the matrices of its recurrent and affine layers transpose
 biases where an LSTM or an RNN here has one. The second is written as zeros, and added when read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

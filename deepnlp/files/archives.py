@@ -6,8 +6,6 @@ text as bytes: the format, its version, a digest of all contents, and what the w
 contents give the same bytes: no clock times, no paths, a fixed order.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

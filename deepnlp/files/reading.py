@@ -1,11 +1,10 @@
 """Files that people hand over: unpacked in place, read up to a limit, named in every error."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import io
 import json
+import re
 import sys
 import tomllib
 import unicodedata
@@ -21,6 +20,7 @@ from deepnlp.files.writing import naming
 BUFFER = 1 << 20  # bytes that are unpacked at a time
 MOST = 1 << 24  # bytes: more than a book, or the metrics of any run
 UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+NO_TEXT = re.compile("[\ud800-\udfff]")  # half a character, which UTF-8 cannot hold
 
 
 def content_of(path: str | PathLike[str], most: int = MOST) -> bytes:

@@ -1,7 +1,5 @@
 """Tables of text, for reports that a person reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 

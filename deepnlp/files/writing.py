@@ -3,8 +3,6 @@
 Also locks, and JSON in which every number is finite.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -55,6 +53,12 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
+
+
+def write_whole(path: str | PathLike[str], content: bytes | memoryview | str) -> None:
+    """Write a file as :func:`replacing` does; a text in UTF-8."""
+    with replacing(path) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 @contextmanager

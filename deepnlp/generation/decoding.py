@@ -7,8 +7,6 @@ what is found. At the last of ``max_length`` steps nothing but the end may be ch
 text is whole and its probability that of a whole text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What the heads of a GPT look at."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Translations: texts in, texts out, by greedy search or beam search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

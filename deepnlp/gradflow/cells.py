@@ -4,8 +4,6 @@ The Jacobian comes from the one-step layers: the backward of one unit vector per
 row of the Jacobian each, so that the equations of a cell are written only once.
 """
 
-from __future__ import annotations
-
 from deepnlp.backend import Array, HostArray, asnumpy, xp
 from deepnlp.backend.functions import sigmoid, split_gates, tanh_grad
 from deepnlp.layers.lstm import lstm_step

@@ -1,7 +1,5 @@
 """How the gradient of one loss flows back through a recurrent model."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Records the arrays of every recurrent layer in a backward pass, step by step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Singular values and spectral radius: of a matrix, and of products of step Jacobians."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

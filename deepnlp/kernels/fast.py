@@ -9,8 +9,6 @@ The formulas are those of the plain forms, in the layers and the optimizers. Wha
   while it computes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial

@@ -5,8 +5,6 @@ nothing of a cell but its :class:`Steps`: :class:`PlainSteps` from the equations
 an LSTM :class:`LSTMSteps`, which work in place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """Element-wise functions as layers, and the softmax."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The augmented loss: close to the words that resemble the target, not only to the target."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, check_number, table_rows, xp

@@ -1,7 +1,5 @@
 """The decoder of Bahdanau, Cho and Bengio: it attends first, and what it finds enters the step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, xp

@@ -1,7 +1,5 @@
 """Two recurrent layers over the same sequence, one from each end."""
 
-from __future__ import annotations
-
 from typing import Any, NoReturn
 
 from deepnlp.backend import Array, xp

@@ -1,7 +1,5 @@
 """Decoders that read a memory: what they share, and the two whose steps all run at once."""
 
-from __future__ import annotations
-
 from typing import Any, NoReturn, TypeAlias
 
 from deepnlp.backend import Array, Rng, check_shape, xp

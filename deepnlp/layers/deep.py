@@ -1,7 +1,5 @@
 """Deep recurrent networks: a transition of several layers, and an output of several layers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Self

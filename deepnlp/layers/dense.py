@@ -1,7 +1,5 @@
 """Matrix products: Affine, MatMul without a bias, and Affine at every step of time."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Self
 

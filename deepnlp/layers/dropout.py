@@ -1,7 +1,5 @@
 """Dropout: noise that is a pure function of a key and a count."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

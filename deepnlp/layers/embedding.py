@@ -12,8 +12,6 @@ gradient is kept as those few rows and their ids, and an optimizer may leave the
 while training. Ids have no gradient.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, check_ids, table_rows

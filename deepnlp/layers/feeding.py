@@ -1,7 +1,5 @@
 """Decoders whose steps wait for the attention: their loop over time, and input feeding."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

@@ -19,8 +19,6 @@ time is in ``recurrent.py``. On NumPy TimeGRU runs these equations; its quick fo
 ``kernels/cuda/gru.cu``.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, xp

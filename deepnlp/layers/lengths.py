@@ -1,7 +1,5 @@
 """Sequences of different lengths in one batch: where each has ended, and each of them reversed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, asarray, check_ids, xp

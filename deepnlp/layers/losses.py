@@ -20,8 +20,6 @@ x W + b of a language model, and :class:`SigmoidWithLoss` of answers yes or no. 
 have quick forms in ``kernels/fast.py`` and ``kernels/cuda/softmax.cu``.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -27,8 +27,6 @@ prints how much of a gradient is left after 50 steps of an RNN and of LSTMs, and
 comes through c alone; the rest comes through h.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, seed, xp

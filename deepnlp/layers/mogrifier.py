@@ -17,8 +17,6 @@ The gates of the rounds need h, so x Wx cannot be made of all steps before the l
 weights' gradients are made of all steps after it, as in every recurrent layer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Negative sampling: a word's score against a few words instead of all V."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, check_ids, check_number, functions, table_rows, xp

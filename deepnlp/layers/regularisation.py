@@ -1,7 +1,5 @@
 """Terms that keep the states of a recurrent layer small (AR) and slow (TAR)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, check_number, xp

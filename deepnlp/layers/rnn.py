@@ -16,8 +16,6 @@ time is in ``recurrent.py``. On NumPy TimeRNN runs these equations; its quick fo
 ``kernels/cuda/rnn.cu``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, xp

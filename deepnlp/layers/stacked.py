@@ -1,7 +1,5 @@
 """Recurrent layers one on another."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A cell of one step, unrolled over time: for cells that have no loop of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

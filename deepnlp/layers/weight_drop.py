@@ -1,7 +1,5 @@
 """Weight drop: dropout of the recurrent weights, one mask for each forward."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, Rng

@@ -1,7 +1,5 @@
 """What language models share besides their layers: losses of words, and steps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

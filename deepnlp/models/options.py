@@ -1,7 +1,5 @@
 """Options that several models share, for the signatures of their constructors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """What models are built from: stacks of cells, attention by name, a bridge, the book's weights."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

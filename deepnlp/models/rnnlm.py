@@ -1,7 +1,5 @@
 """The recurrent language model: stacked LSTM, GRU or RNN layers, with or without weight tying."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Sequence to sequence: an encoder reads a text, a decoder writes another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """A recurrent language model on one page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, Rng

@@ -1,7 +1,5 @@
 """A tagger: one label for each word of a text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, Rng, asarray, xp

@@ -1,7 +1,5 @@
 """word2vec: a word and the words around it predict each other; CBOW and skip-gram."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, Rng, xp

@@ -1,7 +1,5 @@
 """Rows of word vectors that are frozen in part, or shared in part by two vocabularies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy

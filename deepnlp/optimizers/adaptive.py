@@ -1,7 +1,5 @@
 """A step size for each entry of a weight, from the squares of its gradients."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Gradient descent whose steps are averaged, from a moment that validation decides."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext

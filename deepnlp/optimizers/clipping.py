@@ -1,7 +1,5 @@
 """Clipping: gradients whose norm is too large are scaled down together."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

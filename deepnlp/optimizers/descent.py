@@ -1,7 +1,5 @@
 """Gradient descent: plain, and with a velocity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Annotated
 

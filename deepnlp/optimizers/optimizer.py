@@ -1,7 +1,5 @@
 """What optimizers share: which arrays are updated, with what, and the state that is saved."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

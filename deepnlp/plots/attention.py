@@ -1,7 +1,5 @@
 """What a decoder or each head of a GPT looks at: attention weights as heat maps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any

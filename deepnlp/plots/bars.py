@@ -1,7 +1,5 @@
 """A few numbers for a few things, side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any

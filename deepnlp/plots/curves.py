@@ -1,7 +1,5 @@
 """A few lines over a common axis, each named at its end."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any

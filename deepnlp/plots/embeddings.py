@@ -1,7 +1,5 @@
 """Word vectors on a plane."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Protocol

@@ -1,7 +1,5 @@
 """How gradients flow back in time: through one model now, and over the course of training."""
 
-from __future__ import annotations
-
 from os import PathLike
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Labels beside points, none over another label or a point."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

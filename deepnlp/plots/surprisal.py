@@ -1,7 +1,5 @@
 """A text coloured by surprisal: the darker a word, the less it was expected."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike
 

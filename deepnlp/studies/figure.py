@@ -4,8 +4,6 @@ Of a table: dots beside the numbers of the source, or curves. Of a search: its t
 one after the other, and by parameter.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import defaultdict
@@ -20,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files.writing import replacing
+from deepnlp.files.writing import write_whole
 from deepnlp.plots.curves import THOUSANDS, curves
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
 from deepnlp.studies.logs import DIVERGED, FINISHED, Logs, Run
@@ -65,8 +63,7 @@ def write_page(study: Table | Search, results: Path) -> Path:
         shown = [line for line in table_lines(study, runs) if line.row["shown"]]
         draw_table(study.figure, shown, files[0])
     page = results / f"{study.folder}.md"
-    with replacing(page) as file:
-        file.write(content.encode("utf-8"))
+    write_whole(page, content)
     return page
 
 

@@ -1,7 +1,5 @@
 """The logs of a run that has ended: three small files, which are copied and committed."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files.writing import replacing
+from deepnlp.files.writing import write_whole
 from deepnlp.studies.study import Study
 from deepnlp.tasks import TASKS
 from deepnlp.training import Result, RunFolder, TrainConfig
@@ -124,13 +122,7 @@ class Logs:
 
     def has_ended(self, name: str) -> bool:
         """Whether a run would end in the same way again."""
-        return (self._result(name) or {}).get("status") in ENDED
-
-    def _result(self, name: str) -> dict[str, Any] | None:
-        try:
-            return self.of(name).read_result()
-        except FileNotFoundError:  # the run has just been gone on with
-            return None
+        return (self.of(name).read_result() or {}).get("status") in ENDED
 
     def changes(self, name: str) -> list[str]:
         """Which options of a run, or of one that it needs, are not those of the study."""
@@ -154,7 +146,7 @@ class Logs:
         if not folder.config.exists():
             return None
         config = TrainConfig.load(folder.config)
-        return Run(folder, config, folder.read_metrics(), self._result(name) or {})
+        return Run(folder, config, folder.read_metrics(), folder.read_result() or {})
 
     def all_begun(self) -> list[Run]:
         """All runs that have begun, whether they have ended or not."""
@@ -220,6 +212,5 @@ class Logs:
         to.path.mkdir(parents=True, exist_ok=True)
         to.result.unlink(missing_ok=True)
         for name in LOG_FILES[:2]:
-            with replacing(to.path / name) as file:
-                file.write((run.folder.path / name).read_bytes())
+            write_whole(to.path / name, (run.folder.path / name).read_bytes())
         to.write_result({key: value for key, value in run.result.items() if key not in PLACES})

@@ -1,7 +1,5 @@
 """A parameter of a search: an option, and the values that are tried."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Mapping, Sequence

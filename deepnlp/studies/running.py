@@ -5,8 +5,6 @@ Whoever trains a run holds its lock, which the system frees when the process end
 So a run that has not ended and whose lock is free can be begun, or gone on with.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

@@ -4,15 +4,13 @@ Optuna's study is made anew in memory from the trials that have ended, so there 
 of a search than the folders of its runs.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from deepnlp.errors import DeepNLPError
+from deepnlp.errors import required
 from deepnlp.studies.logs import FINISHED, Run
 from deepnlp.studies.search import Search
 
@@ -22,12 +20,7 @@ FEWEST = 5  # finished trials from which importance can be estimated
 
 def require_optuna() -> Any:
     """The module, told to be quiet; an error that says how to install it where it is missing."""
-    try:
-        import optuna
-    except ImportError:
-        raise DeepNLPError(
-            "a search needs Optuna, which is not installed: python -m pip install optuna"
-        ) from None
+    optuna = required("optuna", "a search needs Optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
 

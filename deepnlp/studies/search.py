@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files.writing import locked, replacing
+from deepnlp.files.writing import locked, write_whole
 from deepnlp.options import Option, check_options, options_of, to_toml, values_of
 from deepnlp.studies.logs import FINISHED, Run, judged_by
 from deepnlp.studies.parameter import KEYS, Parameter, build_parameter, text
@@ -206,8 +206,7 @@ def begin_study(folder: Path, search: Search) -> None:
                     f"{folder} holds a study with other options ({'; '.join(changes)}): bring back "
                     "its options, or name another folder"
                 )
-        with replacing(declared) as file:
-            file.write(search.to_toml().encode("utf-8"))
+        write_whole(declared, search.to_toml())
 
 
 def begun_search(folder: Path) -> Search:

@@ -1,7 +1,5 @@
 """What a table of results and a search have in common: how they are declared, in TOML files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path

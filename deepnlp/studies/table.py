@@ -1,7 +1,5 @@
 """A table of results: what it consists of, read from its TOML file."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -5,8 +5,6 @@ standard input stands for Ctrl-C. The process ends when its standard input does,
 outlive a parent that was killed.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

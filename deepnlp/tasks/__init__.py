@@ -23,11 +23,6 @@ TASKS: dict[str, type[Task]] = {
     "ngrams": NGrams,
 }
 
-__all__ = [
-    "TASKS", "BPTTBatches", "LanguageModelling", "NGrams", "SequenceToSequence", "Tagging",
-    "Task", "Word2Vec", "as_task", "task_of_model",
-]  # fmt: skip
-
 
 def as_task(task: Task | Corpus, **options: Any) -> Task:
     """The task itself; for a corpus, language modelling on it.

@@ -1,7 +1,5 @@
 """From a stream of ids to windows: what truncated backpropagation through time reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,17 +1,10 @@
 """BLEU, as sacrebleu computes it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from deepnlp.errors import DeepNLPError
-
-MISSING = (
-    "BLEU is computed by sacrebleu, which is not installed: python -m pip install sacrebleu, "
-    "or take another metric"
-)
+from deepnlp.errors import required
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
@@ -37,18 +30,13 @@ def corpus_score(
     >>> signature.split("|")[1]
     'bs:20'
     """
-    require_sacrebleu()
-    from sacrebleu.metrics import BLEU
-
-    metric = BLEU(lowercase=True)
+    metric = require_sacrebleu().BLEU(lowercase=True)
     streams = [list(stream) for stream in zip_longest(*references)]  # None where there are fewer
     score = metric.corpus_score(list(hypotheses), streams, **options)
     return score, str(metric.get_signature())
 
 
-def require_sacrebleu() -> None:
-    """An error, before the work begins, where sacrebleu is not installed."""
-    try:
-        import sacrebleu  # noqa: F401
-    except ImportError:
-        raise DeepNLPError(MISSING) from None
+def require_sacrebleu() -> Any:
+    """The metrics of sacrebleu; asked for before the work begins, if only for the error."""
+    user = "BLEU is computed by sacrebleu"
+    return required("sacrebleu.metrics", user, "sacrebleu, or take another metric")

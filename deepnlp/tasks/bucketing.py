@@ -1,7 +1,5 @@
 """Batches of sequences that are about equally long, so that little of a batch is padding."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What tasks on a corpus share: the data, and a model that reads its words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Self
 

@@ -1,21 +1,18 @@
 """A fresh language model for a corpus: from word vectors, word frequencies, or another run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import asarray
 from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_vectors
 from deepnlp.datasets.files import data_folder
 from deepnlp.datasets.vectors import rows_for
 from deepnlp.models import GPT, RNNLM, LanguageModel
 from deepnlp.options import Option, fill
-from deepnlp.vectors import WordVectors
 
 
 class Pretrained(NamedTuple):
@@ -75,8 +72,7 @@ def _rows_of(name: str, corpus: Corpus) -> tuple[np.ndarray[Any, Any], np.ndarra
     if not path.is_dir():
         return load_vectors(path, corpus.vocab)
     model: Any = load(path)
-    vectors = WordVectors(model.vocab.tokens, asnumpy(model.vectors("input")))
-    return rows_for(vectors, corpus.vocab, None, name)
+    return rows_for(model.word_vectors(), corpus.vocab, None, name)
 
 
 def output_ids(

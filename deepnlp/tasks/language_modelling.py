@@ -1,7 +1,5 @@
 """Language modelling: predict each next token of a text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, ClassVar, Self

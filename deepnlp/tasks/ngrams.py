@@ -1,7 +1,5 @@
 """N-gram language models: counted in one pass over the text, not trained."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

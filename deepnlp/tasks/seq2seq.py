@@ -1,7 +1,5 @@
 """Sequence to sequence: write a target text, given a source text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 

@@ -1,7 +1,5 @@
 """What tasks on sequences of different lengths share: batches of about equally long ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeAlias
 

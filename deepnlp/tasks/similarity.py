@@ -1,7 +1,5 @@
 """How far the word vectors of a model agree with people's ratings, as a figure of a task."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Tagging: a tag for each word of a sentence, such as how the word is written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 

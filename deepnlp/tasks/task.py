@@ -1,7 +1,5 @@
 """The interface between a trainer and what it trains a model to do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeAlias

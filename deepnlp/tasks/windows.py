@@ -1,7 +1,5 @@
 """From a stream of ids to blocks of text with their windows: what word2vec reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Word vectors: learn which words stand near each other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 

@@ -1,7 +1,5 @@
 """What is shown while a model trains: a moving bar on a terminal, plain lines elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """How a run is described, written to a checkpoint, and resumed bit for bit."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

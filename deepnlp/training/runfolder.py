@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import DAMAGE
-from deepnlp.files.reading import content_of, read_json
-from deepnlp.files.writing import left_by_writers, locked, replacing, to_json
+from deepnlp.files.reading import NO_TEXT, content_of, read_json
+from deepnlp.files.writing import left_by_writers, locked, to_json, write_whole
 from deepnlp.tasks import TASKS
 
 MARK = "# Options of a run of deepnlp"
@@ -62,7 +62,7 @@ class RunFolder:
     def __init__(self, path: str | PathLike[str]) -> None:
         if not str(path):
             raise ValueError("the folder of a run has no name: name one, or leave it out")
-        if any("\ud800" <= letter <= "\udfff" for letter in str(path)):  # bytes that are no text
+        if NO_TEXT.search(str(path)):  # bytes of another encoding
             raise ValueError(f"the name of a folder should be text in UTF-8, got {str(path)!r}")
         self.path = Path(path)
         self._own = [self.path / name for name in self.FILES]
@@ -201,7 +201,7 @@ class RunFolder:
         write_checkpoint : callable
             Writes the new checkpoint to a path.
         """
-        _write(self._next_config, f"{MARK}\n{config}")
+        write_whole(self._next_config, f"{MARK}\n{config}")
         write_checkpoint(self._next_checkpoint)
         self._roll_forward()
         self.replaces = False
@@ -237,7 +237,7 @@ class RunFolder:
         ----------
         text : str
         """
-        _write(self.config, f"{MARK}\n{text}")
+        write_whole(self.config, f"{MARK}\n{text}")
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """The lines of ``metrics.jsonl``, without one that a killed run left unfinished."""
@@ -264,7 +264,7 @@ class RunFolder:
         ----------
         rows : iterable of dict
         """
-        _write(self.metrics, "".join(to_json(row) + "\n" for row in rows))
+        write_whole(self.metrics, "".join(to_json(row) + "\n" for row in rows))
 
     def write_result(self, result: Mapping[str, Any]) -> None:
         """Write ``result.json``.
@@ -273,7 +273,7 @@ class RunFolder:
         ----------
         result : dict
         """
-        _write(self.result, to_json(result, indent=2) + "\n")
+        write_whole(self.result, to_json(result, indent=2) + "\n")
 
     def digest(self, result: Mapping[str, Any]) -> str:
         """SHA-256 of the options, the metrics and a result, which belong to one run.
@@ -291,7 +291,9 @@ class RunFolder:
 
     def read_result(self) -> dict[str, Any] | None:
         """What ``result.json`` says, or None where there is none."""
-        return read_json(self.result) if self.result.exists() else None
+        with suppress(FileNotFoundError):  # or the run has just been gone on with
+            return read_json(self.result)
+        return None
 
 
 Out = RunFolder | str | PathLike[str] | Literal[False] | None  # where a run writes; False: nowhere
@@ -299,11 +301,6 @@ Out = RunFolder | str | PathLike[str] | Literal[False] | None  # where a run wri
 
 def _refusal(said: str) -> DeepNLPError:
     return DeepNLPError(f"{said}, or choose another folder")
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as file:
-        file.write(text.encode("utf-8"))
 
 
 # --- Which files of a folder are those of a run, and so may be written over --------------------

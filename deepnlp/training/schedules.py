@@ -5,8 +5,6 @@ update and calls ``schedule.epoch_end(valid)`` after each validation. ``state()`
 schedule remembers, for a checkpoint.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any

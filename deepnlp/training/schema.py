@@ -3,8 +3,6 @@
 :mod:`deepnlp.files.archives` has compared the digest by then, and found all numbers to be finite.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -7,8 +7,6 @@ gradients of K / P neighbouring slices and adds these up; the upper levels of th
 between processes. Additions are the same ones in the same order, so the bits do not depend on P.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any, TypeAlias
 

@@ -4,8 +4,6 @@
 their calls; :mod:`~deepnlp.training.resume` writes and reads checkpoints.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -28,12 +26,7 @@ from deepnlp.tasks import Task, as_task
 from deepnlp.training.interrupt import Interrupt
 from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result, figure_text
-from deepnlp.training.resume import (
-    describe,
-    load_checkpoint,
-    read_checkpoint,
-    write_checkpoint,
-)
+from deepnlp.training.resume import describe, load_checkpoint, read_checkpoint, write_checkpoint
 from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.schema import State

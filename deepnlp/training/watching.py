@@ -1,7 +1,5 @@
 """Hooks into a training run, and the hook that watches how far back gradients reach."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

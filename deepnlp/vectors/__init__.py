@@ -10,8 +10,3 @@ from deepnlp.vectors.evaluation import (
     evaluate_similarity,
 )
 from deepnlp.vectors.word_vectors import WordVectors
-
-__all__ = [
-    "Analogies", "AnalogyScore", "AnalogyScores", "SimilarityScore", "WordPairs", "WordVectors",
-    "evaluate_analogies", "evaluate_similarity",
-]  # fmt: skip

@@ -4,8 +4,6 @@ Similarity: do pairs that people find alike have vectors that point the same way
 section: "Athens is to Greece as Baghdad is to Iraq".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ gensim leaves out. NumPy's format is ``name.npy`` with the vectors, which are me
 only what is used is read from the disk, and ``name.words.json`` with the words.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -24,7 +22,7 @@ import numpy as np
 
 from deepnlp.backend import HostArray, check_number
 from deepnlp.files.reading import unpacked
-from deepnlp.files.writing import replacing
+from deepnlp.files.writing import replacing, write_whole
 
 #: The place of a vector in a file, its word, and its numbers (D,).
 Row = tuple[str, bytes, HostArray | list[bytes]]
@@ -304,8 +302,7 @@ def read_arrays(
 
 def write_arrays(path: Path, words: Sequence[str], matrix: HostArray) -> None:
     """Write both files."""
-    with replacing(words_file(path)) as file:
-        file.write(json.dumps(list(words)).encode("ascii"))
+    write_whole(words_file(path), json.dumps(list(words)))
     with replacing(path) as file:
         np.lib.format.write_array(file, np.asarray(matrix), allow_pickle=False)
 

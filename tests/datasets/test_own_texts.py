@@ -132,7 +132,7 @@ def test_columns_without_a_heading_have_numbers(tmp_path: Path) -> None:
     named = load_corpus(write(tmp_path / "a.csv", TABLES["a.csv"]), column="text")
     path = write(tmp_path / "b.csv", as_csv(",", heading=False))
     assert load_corpus(path, column="2").fingerprint == named.fingerprint
-    with pytest.raises(ValueError, match="has the columns 1, 2: "):
+    with pytest.raises(ValueError, match="has the columns 1, 2 and no '3' in line 1: "):
         load_corpus(path, column="3")
 
 
