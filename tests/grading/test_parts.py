@@ -24,7 +24,7 @@ class Loop(remote.Session):
     """A submission that answers in this process."""
 
     def __init__(self, text):
-        super().__init__({}, 60.0)
+        super().__init__({}, (0, 0), 60.0, "process")
         self.worker = Worker([("submission.py", text, False)])
         self.before = self.deadline = 0.0
 
@@ -127,19 +127,26 @@ def test_a_value_comes_back_as_it_was(value):
 
 def test_arrays_and_lazy_values_come_back():
     array = np.arange(6.0).reshape(2, 3).T
-    np.testing.assert_array_equal(wire.unpack(wire.pack(array, id), str), array)
+    for each in (array, array[:0], array.astype("F"), array.astype(object)):
+        np.testing.assert_array_equal(wire.unpack(wire.pack(each, id), str), each)
     assert wire.unpack(wire.pack((n * n for n in range(3)), id), str) == [0, 1, 4]
 
 
 @pytest.mark.parametrize(
     "tree",
-    [["array", "O", 3], ["array", "<f8", -1], ["array", "<f8", 10**12], ["nonsense"], [], [[]],
-     ["dict", 1], ["fraction", "x"]],
+    [["array", "O", "AAAAAAAAAAA=", 1], ["array", "<f8", "AAAA", 1], ["array", "<f8", "", 10**12],
+     ["array", "i4,i4", "", 0], ["nonsense"], [], [[]], ["dict", 1], ["fraction", "x"],
+     ["fraction", 1, 0], ["complex", 10**400, 1]],
 )  # fmt: skip
 def test_a_broken_message_is_refused(tree):
-    text = json.dumps(tree).encode()
     with pytest.raises(wire.BrokenMessageError):
-        wire.unpack(wire.HEAD.pack(len(text), 0) + text, str)
+        wire.unpack(json.dumps(tree).encode(), str)
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[" * 10**6, b"9" * 10**5, b"\xff"])
+def test_what_is_no_json_is_no_message(text):
+    with pytest.raises(wire.BrokenMessageError):
+        wire.unpack(text, str)
 
 
 @pytest.mark.parametrize(
