@@ -20,7 +20,7 @@ from deepnlp.files.tables import table
 from deepnlp.grading import Assignment, grade, submissions_in
 from deepnlp.grading.cells import CELLS, write_cells
 from deepnlp.grading.remote import RUNNERS
-from deepnlp.grading.results import gradescope, total, write_results
+from deepnlp.grading.results import report, total, write_results
 from deepnlp.options import Option
 
 
@@ -78,6 +78,6 @@ def run(
     titles = [task.title for task in loaded.tasks]
     shown = table(["submission", f">of {points:g}", *titles], rows)
     facts = {"seed": seed, "points": points, "files": [*map(str, files)]}
-    results = {name: gradescope(own) for name, own in marks.items()}
+    results = {name: report(own, "gradescope") for name, own in marks.items()}
     where = f"\n\n{Path(out) / 'class.html'}" if out is not None else ""
     return Answer({**facts, "submissions": results}, shown + where)

@@ -142,10 +142,10 @@ DEFINED = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign
 
 
 def cells_of(notebook: str) -> list[str]:
-    """The texts of the cells of code of a notebook, without lines such as ``%matplotlib``.
+    r"""The texts of the cells of code of a notebook, without lines such as ``%matplotlib``.
 
     >>> cells_of('{"cells": [{"cell_type": "code", "source": ["%time\\n", "x = 1"]}]}')
-    ['\\nx = 1']
+    ['\nx = 1']
     """
     cells = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
     lines = ["".join(cell["source"]).splitlines(True) for cell in cells]

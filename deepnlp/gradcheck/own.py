@@ -35,8 +35,8 @@ def build_own(
 
     ``inputs`` are texts such as ``"N=3,D=4"``, one for each input of forward; the shape of one that
     is left out follows from its name. For an input of integers, V says how many ids there are and
-    is no axis. ``weights`` are texts such as ``"Wx=D,4H"``; customary names and sizes need none. The arguments of a class
-    are put into ``arguments``.
+    is no axis. ``weights`` are texts such as ``"Wx=D,4H"``; customary names and sizes need none.
+    The arguments of a class are put into ``arguments``.
     """
     named_specs = dict(filter(None, map(_read_named, inputs)))
     given_specs = [_read_sizes(text) for text in inputs if _read_named(text) is None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -13,9 +12,9 @@ import numpy as np
 from deepnlp.gradcheck.loading import load_own
 from deepnlp.gradcheck.own import build_own
 from deepnlp.grading.assignment import Assignment, Task
-from deepnlp.grading.remote import EndedError, Session
+from deepnlp.grading.forms import DATA
+from deepnlp.grading.remote import EndedError, Session, runner_of
 from deepnlp.grading.results import Mark, Submission
-from deepnlp.grading.sandbox import DATA
 from deepnlp.lessons.exercises.backward import gradient_of
 from deepnlp.lessons.exercises.registry import judge
 from deepnlp.lessons.exercises.tables import check_by_numbers, lesson_of, tables_of
@@ -37,20 +36,18 @@ def grade(
     seed : int
         Of the numbers on which functions are tried; that they are not known before is best.
     runner : str
-        Of the submission, as for :class:`deepnlp.grading.remote.Session`.
+        ``"wasi"`` or ``"process"``; by default WASI where it is installed.
     """
     lessons = [lesson_of(task.name) for task in assignment.tasks]
-    asked = {
-        "cells": submission.cells,
-        "imports": assignment.imports,
-        "lessons": [lesson for lesson in lessons if isinstance(lesson, int) and lesson],
-    }
+    numbers = [lesson for lesson in lessons if isinstance(lesson, int) and lesson]
+    asked = {"cells": submission.cells, "imports": assignment.imports, "lessons": numbers}
     limits = assignment.memory, int(2 * assignment.seconds * len(lessons)) + 30
-    session = Session(asked, limits, assignment.seconds, runner)
+    session = Session(asked, limits, assignment.seconds, runner_of(runner))
     text = "\n".join(text for _, text, _ in submission.cells)
-    unusual = ", ".join(dict.fromkeys(_unusual(text, assignment.imports)))
+    unusual = ", ".join(sorted(_unusual(text, assignment.imports)))
+    error = submission.error
     try:
-        return [_graded(task, session, seed, unusual, submission.error) for task in assignment.tasks]
+        return [_graded(task, session, seed, unusual, error) for task in assignment.tasks]
     finally:
         session.end()
 
@@ -69,7 +66,7 @@ def _graded(task: Task, session: Session, seed: int, unusual: str, error: str = 
         trusted = _of_exercise(task, session) if task.name else _of_target(task, session, seed)
         its_own = _its_own(task, session, trusted)
     except EndedError as ended:
-        trusted = its_own = Verdict.wrong(ended.diagnosis, ended.text)
+        trusted = its_own = Verdict.wrong(*ended.args)
     if its_own.ok and not trusted.ok:
         notes.append("its own process says that it is right")
         its_own = trusted
@@ -176,26 +173,25 @@ def _numbered(name: str, value: Any, count: int) -> dict[str, Any]:
 # --- What could change the checks -----------------------------------------------------------------
 
 
-def _unusual(text: str, imports: list[str]) -> Iterator[str]:
+def _unusual(text: str, imports: list[str]) -> set[str]:
     """What in a text could change the checker: modules, names and assignments to modules."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+        return set()
     libraries = [*DATA["libraries"].split(), *DATA["shown"].split(), *imports]
     usual = {name.partition(".")[0] for name in libraries} | {*DATA["usual"].split()}
-    changing, harmless = DATA["changing"].split(), DATA["harmless"].split()
-    modules = {(n.asname or n.name).partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
-    for node in nodes:
-        names = [value for _, value in ast.iter_fields(node) if isinstance(value, str)]
-        if isinstance(node, ast.Import):
-            yield from (n.name for n in node.names if n.name.partition(".")[0] not in usual)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (name for name in names if name.partition(".")[0] not in usual)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
-            path = ast.unparse(node)
-            yield from [path] if path.partition(".")[0] in modules else []
-        if not isinstance(node, ast.Constant | ast.FunctionDef):
-            for name in names:
-                is_special = name.startswith("__") and name not in harmless
-                yield from [name] if is_special or {*name.split(".")} & {*changing} else []
+    changing, harmless = {*DATA["changing"].split()}, DATA["harmless"].split()
+    pairs = [
+        (n, each) for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) for each in n.names
+    ]
+    origins = {getattr(node, "module", each.name) or "" for node, each in pairs}
+    modules = {(each.asname or each.name).partition(".")[0] for _, each in pairs}
+    names = {value for node in nodes if not isinstance(node, ast.Constant | ast.FunctionDef)
+             for _, value in ast.iter_fields(node) if isinstance(value, str)}  # fmt: skip
+    stored = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)
+              and not isinstance(node.ctx, ast.Load)}  # fmt: skip
+    found = {name for name in origins if name.partition(".")[0] not in usual}
+    found |= {name for name in stored if name.partition(".")[0] in modules}
+    found |= {name for name in names if changing & {*name.split(".")}}
+    return found | {n for n in names if n.startswith("__") and n not in harmless}

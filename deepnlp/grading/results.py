@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from deepnlp.files.reading import content_of, decode
 from deepnlp.files.writing import to_json
 from deepnlp.gradcheck.loading import cells_of
 from deepnlp.grading.assignment import Assignment
+from deepnlp.grading.forms import fill_in
 
 ENDINGS = (".ipynb", ".py")
 
@@ -84,7 +84,7 @@ def submissions_in(paths: Sequence[str]) -> list[Submission]:
     """The submissions in files and folders, by name; what is no letter is an underscore in it.
 
     In a folder each notebook and each module is a submission, and so is each folder that holds one.
-    Links are not followed.
+    Links are not followed, and what begins with a dot or two underscores is left out.
     """
     found: dict[str, Path] = {}
     for path in map(Path, paths):
@@ -92,16 +92,16 @@ def submissions_in(paths: Sequence[str]) -> list[Submission]:
             raise FileNotFoundError(
                 f"no submission {path}: expected a notebook, a module, a folder"
             )
-        for entry in sorted(path.iterdir()) if path.is_dir() else [path]:
-            is_folder = entry.is_dir() and not entry.is_symlink()
-            files = [file for file in sorted(entry.rglob("*") if is_folder else [entry])
-                     if file.suffix in ENDINGS and file.is_file() and not file.is_symlink()]  # fmt: skip
-            name = re.sub(r"[^\w @()'-]", "_", entry.name if is_folder else entry.stem)
-            if len(files) > 1:
-                raise ValueError(f"{entry} holds {len(files)} notebooks and modules: expected one")
-            if files and name in found:
-                raise ValueError(f"two submissions are called {name}: {found[name]} and {files[0]}")
-            found |= {name: file for file in files}
+        folder, inside = (path, path.rglob("*")) if path.is_dir() else (path.parent, [path])
+        for file in sorted(inside):
+            parts = file.relative_to(folder).parts
+            is_hidden = any(part.startswith((".", "__")) for part in parts)  # such as checkpoints
+            if file.suffix not in ENDINGS or file.is_symlink() or not file.is_file() or is_hidden:
+                continue
+            name = re.sub(r"[^\w @()'-]", "_", parts[0].removesuffix(file.suffix))
+            if name in found:
+                raise ValueError(f"two files for {name}: {found[name]} and {file}: expected one")
+            found[name] = file
     if not found:
         raise ValueError(f"no notebook (.ipynb) and no module (.py) in {', '.join(paths)}")
     return [Submission.load(name, path) for name, path in found.items()]
@@ -111,8 +111,8 @@ def write_results(out: Path, marks: Mapping[str, list[Mark]], assignment: Assign
     """Write the marks of a class to a folder: a table, a page, and a folder for each student."""
     files = {"marks.csv": _csv(marks), "class.html": class_page(marks, assignment)}
     for name, own in marks.items():
-        files[f"{name}/results.json"] = to_json(gradescope(own), 2)
-        files[f"{name}/result.json"] = to_json(classroom50(own), 2)
+        files[f"{name}/results.json"] = to_json(report(own, "gradescope"), 2)
+        files[f"{name}/result.json"] = to_json(report(own, "classroom50"), 2)
         files[f"{name}/message.md"] = message(own, assignment)
     for file, text in files.items():
         (out / file).parent.mkdir(parents=True, exist_ok=True)
@@ -125,43 +125,21 @@ def total(marks: Sequence[Mark]) -> float:
     return sum(mark.score for mark in marks)
 
 
-def gradescope(marks: Sequence[Mark]) -> dict[str, Any]:
-    """The object of Gradescope's ``results.json``."""
-    shown = {"output_format": "text", "visibility": "visible"}
-    tests = []
-    for mark in marks:
-        status = "passed" if mark.ok else "failed"
-        scores = {"name": mark.title, "score": mark.score, "max_score": mark.points}
-        tests.append({**scores, "status": status, "output": mark.text, **shown})
-    return {"score": total(marks), **shown, "tests": tests}
+def report(marks: Sequence[Mark], system: str) -> dict[str, Any]:
+    """What a system reads of a submission: ``"gradescope"`` or ``"classroom50"``.
 
-
-def classroom50(marks: Sequence[Mark]) -> dict[str, Any]:
-    """The object of Classroom 50's ``result.json``, with what its runner says of the submission.
-
-    Its scores are whole numbers: where points are not, all are given in hundredths.
+    The scores of Classroom 50 are whole: where points are not, all are given in hundredths.
     """
-    scores = [value for mark in marks for value in (mark.score, mark.points)]
-    scale = 1 if all(float(value).is_integer() for value in scores) else 100
+    numbers = [value for mark in marks for value in (mark.score, mark.points)]
+    scale = 1 if all(float(value).is_integer() for value in numbers) else 100
     tests = []
     for mark in marks:
-        points = {"score": round(scale * mark.score), "max-score": round(scale * mark.points)}
-        tests.append({"test-name": mark.title, "passed": mark.ok, **points})
-    return {
-        "schema": "classroom50/result/v1",
-        **{key: os.environ.get(name) or "local" for key, name in CLASSROOM.items()},
-        "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "score": sum(test["score"] for test in tests),
-        "max-score": sum(test["max-score"] for test in tests),
-        "tests": tests,
-    }
-
-
-CLASSROOM = {
-    "classroom": "CLASSROOM", "assignment": "ASSIGNMENT", "submission": "SUBMISSION_TAG",
-    "commit": "COMMIT_URL", "release": "RELEASE_URL", "review": "REVIEW_URL",
-}  # fmt: skip
-"""Fields of Classroom 50, and where its environment says them."""
+        whole = {f"whole_{key}": round(scale * getattr(mark, key)) for key in ("score", "points")}
+        tests.append({**vars(mark), **whole, "status": "passed" if mark.ok else "failed"})
+    values = {key: sum(test[key] for test in tests) for key in ("score", *whole)}
+    values["now"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    values["tests"] = [fill_in(f"{system}_test", test) for test in tests]
+    return fill_in(system, values)
 
 
 def message(marks: Sequence[Mark], assignment: Assignment) -> str:
@@ -199,7 +177,9 @@ def class_page(marks: Mapping[str, list[Mark]], assignment: Assignment) -> str:
     count, exercises = len(marks), []
     for of_task in zip(*marks.values(), strict=True):
         seen = Counter("right" if m.ok else m.diagnosis or "wrong" for m in of_task)
-        bars = [(n, f'{k}<td><meter max="{count}" value="{k}"></meter>') for n, k in seen.most_common()]
+        bars = [
+            (n, f'{k}<td><meter max="{count}" value="{k}"></meter>') for n, k in seen.most_common()
+        ]
         exercises.append(f"<h2>{escape(of_task[0].title)}</h2><table>{_rows(bars)}</table>")
     students = []
     for name, own in marks.items():

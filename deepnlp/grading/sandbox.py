@@ -13,13 +13,9 @@ import platform
 import struct
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-from deepnlp.files.reading import read_toml
-
-DATA = read_toml(Path(__file__).with_name("grading.toml"))
-"""What a submission may use, in tables."""
+from deepnlp.grading.forms import DATA
 
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06  # instructions of a filter
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050001, 0x80000000  # REFUSE: "operation not permitted"

@@ -19,10 +19,6 @@ MOST = 1 << 26  # bytes of a message
 LISTS = list | range | deque | KeysView | ValuesView | ItemsView | Iterator
 
 
-class BrokenMessageError(Exception):
-    """What came is no message."""
-
-
 def pack(value: Any, known: Callable[[Any], Any]) -> bytes:
     """A message; ``known`` gives the description of an object that is no data.
 
@@ -44,7 +40,10 @@ def pack(value: Any, known: Callable[[Any], Any]) -> bytes:
 
 
 def unpack(message: bytes, known: Callable[[Any], Any]) -> Any:
-    """The value of a message; ``known`` gives the object that a description stands for."""
+    """The value of a message; ``known`` gives the object that a description stands for.
+
+    What is no message is a ValueError.
+    """
 
     def value(tree: Any) -> Any:
         if not isinstance(tree, list):
@@ -55,7 +54,7 @@ def unpack(message: bytes, known: Callable[[Any], Any]) -> Any:
     try:
         return value(json.loads(message))
     except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError) as error:
-        raise BrokenMessageError(str(error)) from error
+        raise ValueError(f"no message: {error}") from error
 
 
 def _is_of_numbers(array: Any) -> bool:

@@ -14,8 +14,8 @@ import os
 import pickle
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pkgutil import walk_packages
 from types import ModuleType
@@ -29,18 +29,12 @@ from deepnlp.gradcheck import check_gradients
 from deepnlp.gradcheck.loading import DEFINED, run_statement, statements_of
 from deepnlp.gradcheck.own import build_own
 from deepnlp.grading import sandbox, wire
+from deepnlp.grading.forms import DATA
 from deepnlp.layer import Layer
 from deepnlp.lessons.exercises.registry import judge
 from deepnlp.lessons.exercises.tables import names_of, tables_of
 
 NAME = "submission"
-WRONG = """
-def wrong_forward(x):
-    return x * x, x
-
-def wrong_backward(dy, x):
-    return -2 * dy * x
-"""
 
 
 def main(memory: int, seconds: int) -> None:
@@ -49,9 +43,8 @@ def main(memory: int, seconds: int) -> None:
     ``memory`` in megabytes and ``seconds`` of processor time are for all of it.
     """
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
-        os.dup2(nowhere, number)
+        os.dup2(os.open(os.devnull, os.O_RDWR), number)
 
     def exchange(reply: bytes) -> bytes:
         answers.write(reply)
@@ -68,14 +61,15 @@ def serve(exchange: Callable[[bytes], bytes], close: Callable[[], str]) -> None:
     """
     task = wire.unpack(exchange(b""), str)
     checker = walk_packages(deepnlp.diagnosis.__path__, "deepnlp.diagnosis.")
-    libraries = sandbox.DATA["libraries"].split()
+    libraries = DATA["libraries"].split()
     for name in [*libraries, *(module.name for module in checker), *task["imports"]]:
         import_module(name)
     for lesson in task["lessons"]:
         names_of(lesson), tables_of(lesson)
-    for name in sandbox.DATA["shown"].split():
+    for name in DATA["shown"].split():
         sys.modules[name] = MagicMock(__spec__=None, __path__=[])
-    Worker([("wrong.py", WRONG, False)]).of_check("wrong", ["N=2,D=2"], [])  # loads the tables
+    first = Worker([("first.py", DATA["first"]["text"], False)])
+    first.of_check("wrong", ["N=2,D=2"], [])
     reply: Any = {"value": close()}
     worker = Worker(task["cells"])
     while question := exchange(worker.packed(reply)):
@@ -91,28 +85,30 @@ class Worker:
     """
 
     def __init__(self, cells: Any) -> None:
-        self.module = ModuleType(NAME)
-        self.module.__file__ = cells[0][0] if cells else NAME
-        sys.modules[NAME] = self.module
+        sys.modules[NAME] = self.module = ModuleType(NAME)
         self.held: list[Any] = []
         self.checks: dict[str, ast.expr] = {}
         self.error: BaseException | None = None
         for title, text, definitions_alone in cells:
-            try:
-                self._run(title, text, definitions_alone)
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                self.error = self.error or error
+            with self._noting():
+                for node in statements_of(text, title):
+                    with self._noting():
+                        self._run(node, title, definitions_alone)
 
-    def _run(self, title: str, text: str, definitions_alone: bool) -> None:
-        """Run the statements of a cell, each as far as it goes; note what it hands to ``check``."""
-        for node in statements_of(text, title):
-            if isinstance(node, ast.Expr) and (check := _check_of(node.value)):
-                self.checks[check[0]] = check[1]
-            elif isinstance(node, DEFINED) or not definitions_alone:
-                try:
-                    run_statement(node, title, self.module)
-                except BaseException as error:
-                    self.error = self.error or error
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Context of a part that may fail, while the others go on; the first error is kept."""
+        try:
+            yield
+        except BaseException as error:
+            self.error = self.error or error
+
+    def _run(self, node: ast.stmt, title: str, definitions_alone: bool) -> None:
+        """Run a statement, or note what it hands to ``check``."""
+        if isinstance(node, ast.Expr) and (check := _check_of(node.value)):
+            self.checks[check[0]] = check[1]
+        elif isinstance(node, DEFINED) or not definitions_alone:
+            run_statement(node, title, self.module)
 
     def answer(self, message: bytes) -> dict[str, Any]:
         """The reply to a question: a value, or the error that the submission raised."""
@@ -129,36 +125,33 @@ class Worker:
         except BaseException as error:
             return wire.pack({"error": _described(error)}, str)
 
-    def _hold(self, value: Any) -> dict[str, Any]:
+    def _hold(self, value: Any) -> int:
         self.held.append(value)
-        return {"key": len(self.held) - 1, "type": type(value).__name__}
+        return len(self.held) - 1
 
-    def _known(self, described: dict[str, Any]) -> Any:
-        if "key" in described:
-            return self.held[described["key"]]
-        return pickle.loads(base64.b64decode(described["pickle"]))  # from the grader alone
+    def _known(self, described: Any) -> Any:
+        is_held = isinstance(described, int)  # else it comes from the grader alone
+        return self.held[described] if is_held else pickle.loads(base64.b64decode(described))
 
     # --- Questions ---------------------------------------------------------------------------
 
-    def of_exercise(self, name: str, own: str | None) -> Any:
+    def of_exercise(self, name: str, own: str) -> Any:
         """What is handed in for an exercise: by its name, or else what a ``check`` is given."""
         given = ast.parse(own, mode="eval").body if own else self.checks.get(name)
-        if given is None:
-            return ...
         try:
-            return eval(compile(ast.Expression(given), NAME, "eval"), vars(self.module))
+            return ... if given is None else self._evaluated(ast.Expression(given))
         except NameError as error:
             raise (self.error or error) from error
 
     def of_target(self, name: str) -> Any:
-        """A class or a function, or a pair of functions as a tuple."""
-        known = vars(self.module)
-        pair = tuple(known.get(f"{name}_{way}") for way in ("forward", "backward"))
-        if all(pair) or name in known:
-            return pair if all(pair) else known[name]
-        if self.error:
-            raise self.error
-        raise NotImplementedError(f"there is no {name}")
+        """A pair of functions, or else a class or a function."""
+        for text in (f"({name}_forward, {name}_backward)", name):
+            with suppress(NameError):
+                return self._evaluated(text)
+        raise self.error or NotImplementedError(f"there is no {name}")
+
+    def _evaluated(self, expression: Any) -> Any:
+        return eval(compile(expression, NAME, "eval"), vars(self.module))
 
     def of_call(self, function: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What a call gives, and the weights that it leaves in layers that it was given."""
@@ -186,7 +179,7 @@ class Worker:
 
 
 def _check_of(node: ast.expr) -> tuple[str, ast.expr] | None:
-    """The exercise and the answer of ``check("1.5", answer)``, whatever is done with its verdict."""
+    """The exercise and the answer of a ``check("1.5", answer)`` that is somewhere in a line."""
     for part in ast.walk(node):
         match part:
             case ast.Call(ast.Name("check"), [ast.Constant(str(name)), answer]):
@@ -196,11 +189,9 @@ def _check_of(node: ast.expr) -> tuple[str, ast.expr] | None:
 
 def _described(error: BaseException) -> list[str]:
     """Type and text of an error, and the line of the submission that raised it."""
-    frames: list[Any] = []
-    with suppress(Exception):
-        frames = traceback.extract_tb(error.__traceback__)
-    own = [f"In {f.name}: {f.line}" for f in frames if f.filename.startswith(NAME) and f.line]
-    text = ""
-    with suppress(Exception):
+    text, own = "", [""]
+    with suppress(BaseException):  # whatever the error of a submission may do
         text = str(error)[:1000]
-    return [type(error).__name__, text, own[-1] if own else ""]
+        frames = traceback.extract_tb(error.__traceback__)
+        own += [f"In {f.name}: {f.line}" for f in frames if f.filename.startswith(NAME) and f.line]
+    return [type(error).__name__, text, own[-1]]

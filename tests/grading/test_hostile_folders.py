@@ -1,4 +1,4 @@
-"""Folders, names and files that are made to harm the grader itself, written without a look at it."""
+"""Folders, names and files that are made to harm the grader itself."""
 
 import csv
 import json
@@ -23,8 +23,14 @@ def notebook(*sources):
 def graded(tmp_path):
     """A function that grades the folder ``handed-in`` and gives the rows of the register."""
     (tmp_path / "handed-in").mkdir()
-    task = '[[exercise]]\ntarget = "affine"\nreference = "solution.py"\ninput = ["N=4,D=3"]\npoints = 2\n'
-    (tmp_path / "homework.toml").write_text("seconds = 1\n" + task)
+    task = """seconds = 1
+[[exercise]]
+target = "affine"
+reference = "solution.py"
+input = ["N=4,D=3"]
+points = 2
+"""
+    (tmp_path / "homework.toml").write_text(task)
     shutil.copy(HERE / "solution.txt", tmp_path / "solution.py")
 
     def grade():
@@ -89,18 +95,20 @@ def test_links_out_of_the_folder_are_not_followed(graded, tmp_path):
     assert [row["submission"] for row in graded()] == ["right"]
 
 
-NAMES = ["<b>x<", "=1+1", "-x", "ü", "a b", "a\nb", "..", "class.html", "marks.csv", ".hidden",
-         "a,b", 'c"d', "\x1b[2J", "x" * 200]  # fmt: skip
+NAMES = ["<b>x<", "=1+1", "-x", "ü", "a b", "e\nf", "c,.", "class.html", "marks.csv", "g,h",
+         'c"d', "\x1b[2J", "x" * 200]  # fmt: skip
 
 
 def test_names_stay_in_the_folder_of_the_marks(graded, tmp_path):
     for name in NAMES:
         (tmp_path / "handed-in" / f"{name}.py").write_text(RIGHT)
+    for name in ("...py", ".hidden.py"):
+        (tmp_path / "handed-in" / name).write_text(RIGHT)
     (tmp_path / "handed-in" / os.fsdecode(b"\xff.py")).write_text(RIGHT)
     rows = graded()
-    assert len(rows) == len(NAMES) + 1
+    assert len(rows) == len(NAMES) + 1  # those that begin with a dot are not shown
     assert all(float(row["score"]) for row in rows)
-    assert sorted(os.listdir(tmp_path / "here")) == ["marks"]
+    assert [each.name for each in (tmp_path / "here").iterdir()] == ["marks"]
     page = (tmp_path / "here" / "marks" / "class.html").read_text("utf-8", "surrogateescape")
     assert "<b>x<" not in page
     assert (tmp_path / "here" / "marks" / "marks.csv").is_file()

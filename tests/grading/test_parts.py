@@ -10,7 +10,7 @@ import pytest
 
 from deepnlp.gradcheck import check_gradients
 from deepnlp.grading import Assignment, Mark, Task, judging, remote, submissions_in, wire
-from deepnlp.grading.results import class_page, classroom50, gradescope, write_results
+from deepnlp.grading.results import class_page, report, write_results
 from deepnlp.grading.worker import Worker
 from deepnlp.lessons.exercises import Verdict, check
 from deepnlp.testing import assert_gradients
@@ -24,14 +24,14 @@ class Loop(remote.Session):
     """A submission that answers in this process."""
 
     def __init__(self, text):
-        super().__init__({}, (0, 0), 60.0, "process")
+        super().__init__({}, (0, 0), 60.0)
         self.worker = Worker([("submission.py", text, False)])
         self.before = self.deadline = 0.0
 
     def ask(self, name, *given):
         question = wire.pack([name, *given], remote._described)
         reply = self.worker.packed(self.worker.answer(question))
-        reply = wire.unpack(reply, lambda described: remote.Remote(self, described))
+        reply = wire.unpack(reply, lambda key: remote.Remote(self, key))
         if "value" in reply:
             return reply["value"]
         raise remote._as_error(*reply["error"])
@@ -139,13 +139,13 @@ def test_arrays_and_lazy_values_come_back():
      ["fraction", 1, 0], ["complex", 10**400, 1]],
 )  # fmt: skip
 def test_a_broken_message_is_refused(tree):
-    with pytest.raises(wire.BrokenMessageError):
+    with pytest.raises(ValueError, match="no message"):
         wire.unpack(json.dumps(tree).encode(), str)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[" * 10**6, b"9" * 10**5, b"\xff"])
 def test_what_is_no_json_is_no_message(text):
-    with pytest.raises(wire.BrokenMessageError):
+    with pytest.raises(ValueError, match="no message"):
         wire.unpack(text, str)
 
 
@@ -175,7 +175,7 @@ def test_submissions_by_name(tmp_path):
     assert [each.name for each in found] == ["ada", "ben"]
     assert "cannot be read" in found[1].error
     (tmp_path / "ben" / "other.py").write_text("")
-    with pytest.raises(ValueError, match="holds 2 notebooks and modules"):
+    with pytest.raises(ValueError, match=r"two files for ben: .*hw\.ipynb and .*: expected one"):
         submissions_in([str(tmp_path)])
     with pytest.raises(FileNotFoundError, match="no submission nowhere"):
         submissions_in(["nowhere"])
@@ -186,8 +186,8 @@ MARKS = {"ada": [Mark("A", 2, 2, True, None, "Right.")],
 
 
 def test_results_for_systems_and_people(tmp_path):
-    assert gradescope(MARKS["ada"])["tests"][0]["status"] == "passed"
-    half = classroom50(MARKS["=1+1"])
+    assert report(MARKS["ada"], "gradescope")["tests"][0]["status"] == "passed"
+    half = report(MARKS["=1+1"], "classroom50")
     assert (half["score"], half["max-score"]) == (50, 200)
     assert {type(half["score"]), type(half["tests"][0]["score"])} == {int}
     write_results(tmp_path, MARKS, Assignment([], "One & two"))
