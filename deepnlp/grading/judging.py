@@ -78,11 +78,10 @@ def _graded(task: Task, session: Session, seed: int, unusual: str, error: str = 
 
 def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
     """What the checks say in the process of the submission, which can read its code."""
-    if task.target and not trusted.ok and trusted.diagnosis != "empty":
-        question: tuple[Any, ...] = ("check", task.target, task.input, task.weight)
-    elif isinstance(lesson_of(task.name), int) and task.name:
-        question = ("verdict", task.name, task.answer)
-    else:
+    question: Any = ("verdict", task.name, task.answer)
+    if task.target:
+        question = ("check", task.target, task.input, task.weight)
+    if ":" in task.name or (task.target and (trusted.ok or trusted.diagnosis == "empty")):
         return trusted
     try:
         ok, diagnosis, text = session.ask(*question)
@@ -90,7 +89,8 @@ def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
         return trusted
     if ok or not isinstance(diagnosis, str) or not diagnosis.isprintable():
         return RIGHT if ok is True and task.name else trusted
-    return Verdict.wrong(diagnosis[:80], f"{trusted.text}\n{text}" if task.target else str(text))
+    text = f"{trusted.text}\n{text}" if task.target else str(text)
+    return Verdict.wrong(diagnosis[:80], text[:4000])
 
 
 # --- An exercise of a lesson, or of a course's own ----------------------------------------------
@@ -182,13 +182,14 @@ def _unusual(text: str, imports: list[str]) -> set[str]:
     libraries = [*DATA["libraries"].split(), *DATA["shown"].split(), *imports]
     usual = {name.partition(".")[0] for name in libraries} | {*DATA["usual"].split()}
     changing, harmless = {*DATA["changing"].split()}, DATA["harmless"].split()
-    pairs = [
-        (n, each) for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) for each in n.names
-    ]
-    origins = {getattr(node, "module", each.name) or "" for node, each in pairs}
+    imported = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    pairs = [(getattr(node, "module", None), each) for node in imported for each in node.names]
+    origins = {module or each.name for module, each in pairs}
     modules = {(each.asname or each.name).partition(".")[0] for _, each in pairs}
-    names = {value for node in nodes if not isinstance(node, ast.Constant | ast.FunctionDef)
-             for _, value in ast.iter_fields(node) if isinstance(value, str)}  # fmt: skip
+    fields = [value for node in nodes if not isinstance(node, ast.Constant | ast.FunctionDef)
+              for _, value in ast.iter_fields(node)]  # fmt: skip
+    names = {name for each in fields for name in (each if isinstance(each, list) else [each])
+             if isinstance(name, str)}  # fmt: skip
     stored = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)
               and not isinstance(node.ctx, ast.Load)}  # fmt: skip
     found = {name for name in origins if name.partition(".")[0] not in usual}

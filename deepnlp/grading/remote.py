@@ -20,7 +20,7 @@ from deepnlp.grading import wire
 from deepnlp.layer import Layer
 
 WAIT = 10  # times its processor time an answer may take on the wall clock, and a minute at least
-START = 600.0  # seconds in which a process should have loaded NumPy and the submission
+START = 600.0  # seconds in which a process should have loaded NumPy
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
 EXCHANGES = ThreadPoolExecutor()
 RUNNERS = {"wasi": "wasi", "process": "worker"}
@@ -81,7 +81,9 @@ class Remote:
 
 @dataclass
 class Session:
-    """The process of a submission, started when the first question is asked.
+    """The process of a submission, started with its first answer.
+
+    That it cannot be started is a ValueError.
 
     Parameters
     ----------
@@ -107,15 +109,14 @@ class Session:
     process: Any = None
 
     def begin(self) -> None:
-        """The time of an answer begins."""
+        """The time of an answer begins, in a new process if there is none."""
+        if self.process is None:
+            self._start()
         self.deadline = time.monotonic() + max(60.0, WAIT * self.seconds)
         self.before = self._processor_time()
 
     def ask(self, name: str, *given: Any) -> Any:
         """The reply to a question; an error of the submission is raised here under its name."""
-        if self.process is None:
-            self._start()
-            self.begin()
         return self._reply([name, *given], self.seconds)
 
     def end(self) -> None:
@@ -138,7 +139,11 @@ class Session:
         nowhere: Any = {"stderr": subprocess.DEVNULL, "cwd": self.folder.name}
         self.process = subprocess.Popen(command, env=env, **pipes, **nowhere)
         self.deadline, self.before = time.monotonic() + START, 0.0
-        self._reply(self.task, START)
+        try:
+            self._reply(self.task, START)
+        except (Exception, EndedError) as error:
+            self.end()
+            raise ValueError(f"the runner {self.runner} cannot start: {error.args[-1]}") from error
 
     def _reply(self, question: Any, seconds: float) -> Any:
         """The reply to a question; the process is ended if it takes longer, or gives none."""
@@ -188,4 +193,4 @@ def _described(value: Any) -> int | str:
 def _as_error(kind: str, text: str, line: str) -> Exception:
     """An error of that name, with the line that raised it."""
     name = kind if kind.isidentifier() else "Exception"
-    return type(name, (KEPT.get(kind, Exception),), {})(f"{text} {line}".strip())
+    return type(name, (KEPT.get(kind, Exception),), {})(f"{text} {line}".strip()[:2000])

@@ -17,7 +17,7 @@ spec = importlib.util.spec_from_file_location("deepnlp", "/deepnlp/__init__.py")
 sys.modules["deepnlp"] = package = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(package)
 from deepnlp.grading.worker import serve
-serve(_host.call, lambda: "wasi")
+serve(_host.call, lambda: None)
 """
 
 

@@ -54,26 +54,33 @@ def main(memory: int, seconds: int) -> None:
     serve(exchange, lambda: sandbox.close(memory, seconds))
 
 
-def serve(exchange: Callable[[bytes], bytes], close: Callable[[], str]) -> None:
+def serve(exchange: Callable[[bytes], bytes], close: Callable[[], None]) -> None:
     """Answer the questions that come in exchange for replies, until there are no more.
 
-    ``close`` shuts this process in when all is loaded, and gives the name of what does it.
+    ``close`` shuts this process in when all is loaded, and before the submission is.
     """
     task = wire.unpack(exchange(b""), str)
+    try:
+        _load(task["imports"], task["lessons"])
+        close()
+        reply: dict[str, Any] = {"value": None}
+    except Exception as error:
+        reply = {"error": _described(error)}
+    question, worker = exchange(wire.pack(reply, str)), Worker(task["cells"])
+    while question:
+        question = exchange(worker.reply(question))
+
+
+def _load(imports: list[str], lessons: list[int]) -> None:
+    """Load what a submission and the checks may need: later no file can be read."""
     checker = walk_packages(deepnlp.diagnosis.__path__, "deepnlp.diagnosis.")
-    libraries = DATA["libraries"].split()
-    for name in [*libraries, *(module.name for module in checker), *task["imports"]]:
+    for name in [*DATA["libraries"].split(), *(module.name for module in checker), *imports]:
         import_module(name)
-    for lesson in task["lessons"]:
+    for lesson in lessons:
         names_of(lesson), tables_of(lesson)
     for name in DATA["shown"].split():
         sys.modules[name] = MagicMock(__spec__=None, __path__=[])
-    first = Worker([("first.py", DATA["first"]["text"], False)])
-    first.of_check("wrong", ["N=2,D=2"], [])
-    reply: Any = {"value": close()}
-    worker = Worker(task["cells"])
-    while question := exchange(worker.packed(reply)):
-        reply = worker.answer(question)
+    Worker([("first.py", DATA["first"]["text"], False)]).of_check("wrong", ["N=2,D=2"], [])
 
 
 class Worker:
@@ -110,18 +117,11 @@ class Worker:
         elif isinstance(node, DEFINED) or not definitions_alone:
             run_statement(node, title, self.module)
 
-    def answer(self, message: bytes) -> dict[str, Any]:
+    def reply(self, message: bytes) -> bytes:
         """The reply to a question: a value, or the error that the submission raised."""
         try:
             name, *given = wire.unpack(message, self._known)
-            return {"value": getattr(self, f"of_{name}")(*given)}
-        except BaseException as error:
-            return {"error": _described(error)}
-
-    def packed(self, reply: dict[str, Any]) -> bytes:
-        """A reply as a message."""
-        try:
-            return wire.pack(reply, self._hold)
+            return wire.pack({"value": getattr(self, f"of_{name}")(*given)}, self._hold)
         except BaseException as error:
             return wire.pack({"error": _described(error)}, str)
 

@@ -35,7 +35,14 @@ points = 2
 
     def grade():
         out = tmp_path / "here" / "marks"
-        words = [tmp_path / "homework.toml", tmp_path / "handed-in", "--out", out]
+        words = [
+            tmp_path / "homework.toml",
+            tmp_path / "handed-in",
+            "--out",
+            out,
+            "--runner",
+            "process",
+        ]
         assert main(["grade", *map(str, words)]) == 0
         with (out / "marks.csv").open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))

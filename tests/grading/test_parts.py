@@ -26,12 +26,13 @@ class Loop(remote.Session):
     def __init__(self, text):
         super().__init__({}, (0, 0), 60.0)
         self.worker = Worker([("submission.py", text, False)])
-        self.before = self.deadline = 0.0
+
+    def begin(self):
+        pass
 
     def ask(self, name, *given):
         question = wire.pack([name, *given], remote._described)
-        reply = self.worker.packed(self.worker.answer(question))
-        reply = wire.unpack(reply, lambda key: remote.Remote(self, key))
+        reply = wire.unpack(self.worker.reply(question), lambda key: remote.Remote(self, key))
         if "value" in reply:
             return reply["value"]
         raise remote._as_error(*reply["error"])
@@ -82,6 +83,13 @@ class MyAffine:
     assert "says that it is right" in mark.note
 
 
+def test_what_cannot_start_is_no_fault_of_a_submission():
+    session = remote.Session({"cells": [], "imports": ["nowhere"], "lessons": []}, (999, 99), 9.0)
+    with pytest.raises(ValueError, match="the runner process cannot start: No module named 'nowh"):
+        session.begin()
+    assert session.process is None
+
+
 @pytest.mark.parametrize(
     "name", ["1.7", *(pytest.param(n, marks=pytest.mark.slow) for n in NAMES if n != "1.7")]
 )
@@ -109,6 +117,12 @@ def test_answers_of_the_lessons_earn_all_points_or_not_all(name):
         ("import numpy as np\nnp.allclose = max", ["np.allclose"]),
         ("().__class__.__base__.__subclasses__()", ["__base__", "__subclasses__"]),
         ("setattr(x, 'y', 1)", ["setattr"]),
+        ("match np:\n    case object(__dict__=names): names.clear()", ["__dict__"]),
+        ("from unittest.mock import patch\npatch('numpy.allclose').start()", ["unittest.mock"]),
+        ("import warnings\nwarnings.sys.modules.clear()", ["sys"]),
+        ("import numpy as np\ndel np.allclose", ["np.allclose"]),
+        ("x = 1" + " + 1" * 10**5, []),
+        ("registered, system, getattribute = 'sys', 'exec', '__dict__'", []),
     ],
 )  # fmt: skip
 def test_what_could_change_the_checks(text, unusual):
@@ -159,6 +173,8 @@ def test_what_is_no_json_is_no_message(text):
         ('[[exercise]]\nname = "1.99"\npoints = 1', "there is no exercise '1.99'"),
         ('[[exercise]]\ntarget = "affine"\npoints = 1', "needs a reference"),
         ('[[exercise]]\nname = "1.5"\npoint = 1', "point is unknown: expected one of points"),
+        ('partial = 3\n[[exercise]]\nname = "1.5"\npoints = 1', "partial should be a dict"),
+        ('[[exercise]]\nname = "1.5"\npoints = 1\npartial = 3', "partial should be a dict"),
         ('seconds = "x"\n[[exercise]]\nname = "1.5"\npoints = 1', "seconds should be a float"),
     ],
 )
