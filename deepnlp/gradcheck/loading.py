@@ -137,20 +137,43 @@ def _module(file: Path) -> ModuleType:
         raise ValueError(told) from error
 
 
+DEFINED = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+"""What runs of a notebook: no training, and no plots."""
+
+
+def cells_of(notebook: str) -> list[str]:
+    r"""The texts of the cells of code of a notebook, without lines such as ``%matplotlib``.
+
+    >>> cells_of('{"cells": [{"cell_type": "code", "source": ["%time\\n", "x = 1"]}]}')
+    ['\nx = 1']
+    """
+    cells = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
+    lines = ["".join(cell["source"]).splitlines(True) for cell in cells]
+    magic = ("%", "!", "?")
+    return ["".join("\n" if n.lstrip().startswith(magic) else n for n in cell) for cell in lines]
+
+
+def statements_of(text: str, title: str) -> list[ast.stmt]:
+    """The statements of a text, whose lines tracebacks find under its title."""
+    lines = text.splitlines(True)
+    linecache.cache[title] = (len(lines), None, lines, title)
+    return ast.parse(text).body
+
+
+def run_statement(node: ast.stmt, title: str, module: ModuleType) -> None:
+    """Run a statement in a module."""
+    exec(compile(ast.Module([node], []), title, "exec"), vars(module))
+
+
 def _run_cells(file: Path, module: ModuleType) -> None:
     """The definitions and imports in a notebook, as far as they run, and no training."""
-    cells = [c for c in json.loads(file.read_text("utf-8"))["cells"] if c["cell_type"] == "code"]
-    kinds = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
-    for number, cell in enumerate(cells):
-        lines = "".join(cell["source"]).splitlines(True)
-        lines = ["\n" if line.lstrip().startswith(("%", "!", "?")) else line for line in lines]
+    for number, text in enumerate(cells_of(file.read_text("utf-8"))):
         title = f"{file}:cell {number}"
-        linecache.cache[title] = (len(lines), None, lines, title)
         with contextlib.suppress(SyntaxError):
-            for node in ast.parse("".join(lines)).body:
-                if isinstance(node, kinds):
+            for node in statements_of(text, title):
+                if isinstance(node, DEFINED):
                     with contextlib.suppress(Exception):
-                        exec(compile(ast.Module([node], []), title, "exec"), vars(module))
+                        run_statement(node, title, module)
 
 
 def call_of(own: Own, call: str, names: dict[str, Any]) -> tuple[Own, list[Any], dict[str, Any]]:

@@ -25,13 +25,18 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def build_own(
-    own: Own, inputs: list[str], weights: list[str], rng: Generator
+    own: Own,
+    inputs: list[str],
+    weights: list[str],
+    rng: Generator,
+    arguments: dict[str, Any] | None = None,
 ) -> tuple[Any, list[Any], dict[str, Any]]:
     """What is checked, made at random, with inputs for it, by position and by name.
 
     ``inputs`` are texts such as ``"N=3,D=4"``, one for each input of forward; the shape of one that
     is left out follows from its name. For an input of integers, V says how many ids there are and
     is no axis. ``weights`` are texts such as ``"Wx=D,4H"``; customary names and sizes need none.
+    The arguments of a class are put into ``arguments``.
     """
     named_specs = dict(filter(None, map(_read_named, inputs)))
     given_specs = [_read_sizes(text) for text in inputs if _read_named(text) is None]
@@ -52,7 +57,10 @@ def build_own(
     elif isinstance(inspect.getattr_static(own, "forward", None), staticmethod):
         forward, known = layer.forward, usual | shapes
     else:
-        layer, known = _construct(own, usual, shapes, sizes, rng), shapes
+        made = _arguments(own, usual, shapes, sizes, rng)
+        layer, known = own(**made), shapes
+        if arguments is not None:
+            arguments.update(made)
         forward = getattr(layer, "forward", getattr(layer, "loss", None))
     arrays: list[Any] = []
     named: dict[str, Any] = {}
@@ -112,13 +120,14 @@ def _read_weight(text: str) -> tuple[str, str]:
     return name.strip(), letters.strip()
 
 
-def _construct(
+def _arguments(
     kind: type,
     usual: dict[str, str],
     shapes: dict[str, str],
     sizes: dict[str, int],
     rng: Generator,
-) -> Any:
+) -> dict[str, Any]:
+    """Arguments for a class, made at random, by name."""
     arguments: dict[str, Any] = {}
     for parameter in inspect.signature(kind).parameters.values():
         name = parameter.name
@@ -141,7 +150,7 @@ def _construct(
                 f"{kind.__name__} takes {name!r}, whose shape is not known: say it with "
                 f"--weight '{name}=D,H'"
             )
-    return kind(**arguments)
+    return arguments
 
 
 def _letter_of(name: str) -> str | None:

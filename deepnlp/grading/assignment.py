@@ -82,6 +82,8 @@ class Assignment:
         Megabytes for a submission.
     imports : list of str
         Modules that a submission may use besides the usual ones.
+    partial : dict of str to float
+        The share of the points by the name of the mistake, of every task.
     """
 
     tasks: list[Task]
@@ -89,29 +91,30 @@ class Assignment:
     seconds: float = 20.0
     memory: int = 1024
     imports: list[str] = field(default_factory=list)
+    partial: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Assignment:
         """Read an assignment; every mistake in it is a ValueError that names the file."""
         path = Path(path)
         table = read_toml(path)
-        tasks, partial = table.pop("exercise", []), table.pop("partial", {})
+        tasks = table.pop("exercise", [])
         try:
             if not isinstance(tasks, list) or not tasks:
                 raise ValueError("expected one or more tables [[exercise]]")
-            limits = _checked(cls, {"title": path.stem, **table}, {"tasks"})
-            made = [_task(entry, path.resolve().parent, partial) for entry in tasks]
+            values = _checked(cls, {"title": path.stem, "partial": {}, **table}, {"tasks"})
+            made = [_task(entry, path.resolve().parent, values["partial"]) for entry in tasks]
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
-        return cls(tasks=made, **limits)
+        return cls(tasks=made, **values)
 
 
 def _task(table: Any, folder: Path, partial: Any) -> Task:
     """A task, its reference beside the file and its title filled in."""
     if not isinstance(table, dict):
         raise ValueError("an exercise should be a table [[exercise]]")
-    table = {**table, "partial": {**partial, **table.get("partial", {})}}
-    values = _checked(Task, table)
+    values = _checked(Task, {"partial": {}, **table})
+    values["partial"] = partial | values["partial"]
     task = Task(**values)
     shares = [v for v in task.partial.values() if type(v) not in (int, float) or not 0 <= v <= 1]
     if task.points <= 0 or shares:

