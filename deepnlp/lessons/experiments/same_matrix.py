@@ -96,9 +96,9 @@ class Outcome(Result):
         return self.start * sigma**t, self.start * rho**t
 
     def figure(self) -> Figure:
-        """Left the book's experiment, right the random matrices."""
-        places = (0.07, 0.12, 0.33, 0.64), (0.63, 0.12, 0.34, 0.64)
-        figure, (left, right) = canvas(self._message(), (12.0, 5.4), *places)
+        """Above the book's experiment, below the random matrices."""
+        places = (0.11, 0.56, 0.6, 0.29), (0.11, 0.07, 0.6, 0.36)
+        figure, (above, below) = canvas(self._message(), (7.4, 8.4), *places)
         steps = np.arange(self.config.T + 1)
         bound, predicted = self._predicted(steps)
         sigma, rho = self.weights.largest, self.weights.spectral_radius
@@ -109,13 +109,13 @@ class Outcome(Result):
             Line(steps, predicted, BLACK, f"spectral radius\n{rho:.2f} at every step", ":"),
             Line(steps, measured, BLUE, text, "o-"),
         ]
-        left.xaxis.set_major_locator(MaxNLocator(integer=True))
-        left.set_yscale("log")
+        above.xaxis.set_major_locator(MaxNLocator(integer=True))
+        above.set_yscale("log")
         panel(
-            left, lines, title="The experiment of chapter 6", height=0.12, xlim=(0, steps[-1]),
+            above, lines, title="The experiment of chapter 6", height=0.16, xlim=(0, steps[-1]),
             xlabel="products with $W_h^T$", ylabel=r"norm of the gradient, $\Vert dh \Vert / N$",
         )  # fmt: skip
-        self._draw_matrices(right)
+        self._draw_matrices(below)
         return figure
 
     def _message(self) -> str:
