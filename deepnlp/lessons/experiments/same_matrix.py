@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from deepnlp.backend import HostArray
 from deepnlp.gradflow.spectra import Spectrum, spectrum
 from deepnlp.lessons.experiments.result import Line, Result, canvas, number_table, panel
+from deepnlp.plots.labels import BEHIND
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
 
 
@@ -145,8 +146,7 @@ class Outcome(Result):
             xlim=(0, 1.04 * self.largest.max()), ylim=(0, 1.12 * self.radius.max()),
             xlabel="largest singular value of $W_h$", ylabel="spectral radius of $W_h$",
         )  # fmt: skip
-        behind = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5}
-        look: dict[str, Any] = {"fontsize": 9.5, "weight": "bold", "bbox": behind}
+        look: dict[str, Any] = {"fontsize": 9.5, "weight": "bold", "bbox": BEHIND}
         place = {"transform": axes.transAxes, **look}
         axes.text(0.02, 0.96, f"grew in {self.config.T} steps", color=VERMILLION, va="top", **place)
         axes.text(0.98, 0.03, f"shrank in {self.config.T} steps", color=BLUE, ha="right", **place)
