@@ -144,7 +144,8 @@ plots.curves(
 # %%
 corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 half_planes = Sigmoid().forward(corners @ [[20.0, 20.0], [20.0, 20.0]] + [-10.0, -30.0])  # (4, 2)
-print("at least one, both:", half_planes.round(2).tolist(), "minus:", half_planes @ [1.0, -1.0])
+print("at least one, both:", half_planes.round(2).tolist())
+print("the first minus the second:", (half_planes @ [1.0, -1.0]).round(2))
 
 # %% [markdown]
 # This is the first half of our network, an affine layer from 2 numbers to 10 and a sigmoid, drawn
@@ -465,8 +466,9 @@ for report in reports:
     print(f"{report.subject}: {wrong} wrong. Likely: {report.to_dict()['causes'][0]['name']}")
 
 # %% [markdown]
-# The report (`print(reports[0])`) also says where a gradient is furthest off. For the likely
-# mistake the checker tries each that it knows and looks which of them gives the gradient found.
+# (*Logits* is another word for scores.) The report, `print(reports[0])`, also says where a gradient
+# is furthest off. For the likely mistake the checker tries each that it knows and looks which of
+# them gives the gradient found.
 #
 # ### Exercise 1.10 ★ A check that sees nothing
 #
@@ -552,7 +554,7 @@ history = {"affine alone": train(straight, epochs), "10 hidden units": train(ben
 for name, model in {"affine alone": straight, "10 hidden units": bent}.items():
     print(f"{name:>15}: loss {history[name][-1]:.3f}, {share_right(model):.1%} right")
 more = [train(network(10, seed), epochs)[-1] for seed in (1, 2)]
-print("before training:", np.round(begin, 2), "  two other seeds of 10 hidden units:", more)
+print("before training:", np.round(begin, 2), "  10 units, two other seeds:", np.round(more, 3))
 
 # %%
 plots.curves(
