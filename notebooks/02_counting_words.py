@@ -263,8 +263,8 @@ check("2.5", my_choice)
 # origin for which the sum of the squared distances of the points (dotted) is smallest; axis 2 is at
 # a right angle to it. The **singular value** of an axis is the root of the sum of the squared
 # coordinates of the points along it; the arrows show their proportion. Axis 1, "has to do with
-# reading", says most of what both columns say. Only *reads* and *a*, each of which stands beside
-# the other and not beside itself, lie far from it, along axis 2.
+# reading", says most of what both columns say. Only *reads* and *a*, which stand beside each other
+# and not beside themselves, lie far from it.
 
 # %%
 two = [vocab.index("reads"), vocab.index("a")]
@@ -307,8 +307,8 @@ check("2.6", vectors)
 
 
 # %% [markdown]
-# Here are the vectors of our words, with five numbers each, as the package's `svd_vectors` makes
-# them. Each axis is turned so that its largest entry is positive.
+# Here are the vectors of our words, with five numbers each, by the package's `svd_vectors`, which
+# turns each axis so that its largest entry is positive.
 #
 # Below each column stands a number $\lambda_k$. Since $M$ is symmetric, it is also
 #

@@ -561,7 +561,7 @@ print(f"seed 0: training {training[-1]:.1f}, validation {validation[-1]:.1f}")
 #
 # And the windows? With as many words in each update, a shorter training gives validation
 # perplexities of 64.3, 64.7 and 64.5 (three seeds) with windows of one step, 62.1, 61.7 and 61.7
-# with 5, 63.6, 63.4 and 63.8 with 35, and 64.7, 64.2 and 64.5 with 70 (`truncation_length.py` of
+# with 5, 63.5, 63.4 and 63.8 with 35, and 64.7, 64.2 and 64.5 with 70 (`truncation_length.py` of
 # the chapter). With no gradient through time it does as well as with 70 steps: most of what helps
 # to predict a word of this text stands a few words before it, where an echo is still strong. But
 # not all, as section 7 shows.
