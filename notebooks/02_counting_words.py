@@ -317,10 +317,9 @@ check("2.6", vectors)
 # with the same axes ($x_k$ is $u_k$), where the **eigenvalues** $\lambda_k$ may be negative. So the
 # PPMI of two words is a sum over axes. An axis with $\lambda_k > 0$ adds to it if both words lie on
 # the same side; one with $\lambda_k < 0$ does so if they lie on *opposite* sides. The vectors $W$,
-# made with $S_k$, do not know the difference. The smallest example are two words that only stand
+# made with $S_k$, do not know the difference. The smallest example has two words that only stand
 # beside each other: $M = \begin{pmatrix} 0 & 1 \\ 1 & 0 \end{pmatrix}$ has $\lambda = 1$ on the
-# axis $(1, 1)$, where the two are alike, and $\lambda = -1$ on the axis $(1, -1)$, where they are
-# not.
+# axis $(1, 1)$, where they are alike, and $\lambda = -1$ on $(1, -1)$, where they are not.
 
 # %%
 W = svd_vectors(M, 5)

@@ -77,13 +77,12 @@ class Outcome(Result):
     def table(self) -> str:
         """Norms by step beside both predictions, and the shares among the random matrices."""
         one, alarms = self.config, self.stretching
-        sigma, rho = self.weights.largest, self.weights.spectral_radius
         steps = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < one.T]
         rows = [(str(t), self.norms[t - 1], *self._predicted(t)) for t in [*steps, one.T]]
         headings = [">step", ">norm", ">if each step were the largest sv", ">the spectral radius"]
         return (
             f"W_h = {one.scale:g} randn({one.H}, {one.H}), seed {one.seed}: largest singular value "
-            f"{sigma:.4f}, spectral radius {rho:.4f}\n\n"
+            f"{self.weights.largest:.4f}, spectral radius {self.weights.spectral_radius:.4f}\n\n"
             f"{number_table(headings, rows, '.6g')}\n\n"
             f"of {one.matrices:,} random matrices of this scale {alarms.mean():.0%} have a "
             "singular value above 1;\n"
@@ -132,14 +131,13 @@ class Outcome(Result):
         this = self.weights.largest, self.weights.spectral_radius
         grew = self.growth > 1
         for which, colour, marker in ((~grew, BLUE, "o"), (grew, VERMILLION, "^")):
-            found = self.largest[which], self.radius[which]
-            axes.plot(*found, marker, color=colour, ms=3, alpha=0.45, mew=0)
+            x, y = self.largest[which], self.radius[which]
+            axes.plot(x, y, marker, color=colour, ms=3, alpha=0.45, mew=0)
         axes.plot(*this, "*", color=BLACK, ms=13, mec="white")
         axes.axvline(1, color=BLACK, lw=0.9)
         title = (
-            f"{self.config.matrices:,} random matrices: {self.stretching.mean():.0%} have a "
-            f"singular value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius "
-            "below 1"
+            f"{self.config.matrices:,} random matrices: {self.stretching.mean():.0%} have a singular "
+            f"value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius below 1"
         )
         panel(
             axes, [Line((), 1.0, BLACK, width=0.9)], title=title,
