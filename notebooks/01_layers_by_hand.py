@@ -7,36 +7,37 @@
 # thousands of numbers at once?
 #
 # It applies one rule, the chain rule, backwards through the computation. You write this rule down
-# for the layers of a small network, check it to fifteen digits, and watch the network learn
-# borders that are not straight. Recurrent networks, LSTMs and attention are made of the same two
-# passes.
+# for the layers of a small network, check it to fifteen digits, and watch the network learn borders
+# that are not straight. All networks of the later lessons are trained in the same way.
 #
-# You need: matrix products, derivatives (also partial ones: of a function of several variables,
-# with respect to one of them), a little NumPy.
+# You need: matrix products, derivatives (also partial ones), a little NumPy.
 #
-# *Time.* To read: 90 minutes; with all eleven exercises, about three hours. To run: half a minute
-# on one core, or a few seconds with `DEEPNLP_LESSON=short`, which cuts the experiments down.
+# *Time.* To read: 90 minutes to two hours; with all eleven exercises, three to four hours. To run:
+# half a minute on one core, or a few seconds with `DEEPNLP_LESSON=short`, which cuts the
+# experiments down.
 
 # %%
 import numpy as np
 
-import deepnlp
-from deepnlp import plots
+from deepnlp import Sequential, plots
 from deepnlp.datasets import spiral
+from deepnlp.gradcheck import check_gradients
+from deepnlp.layers import Affine, ReLU, Sigmoid, SoftmaxWithLoss, Tanh
 from deepnlp.lessons import figures
 from deepnlp.lessons.exercises import check, short_form
+from deepnlp.optimizers import SGD
 
-deepnlp.seed(0)
 short = short_form()
 
 # %% [markdown]
-# The data are three hundred points in a plane, on three arms of a spiral, one arm a class. Points
-# are row vectors: $x$ has shape $(N, D) = (300, 2)$, one row a point. The classes $t$ are 300
-# integers, 0, 1 or 2.
+# The data are 300 points in a plane, on three arms of a spiral, one class for each arm. Points are
+# row vectors: $x$ has shape $(N, D) = (300, 2)$. The classes $t$ are 300 integers, 0, 1 or 2.
 #
-# Here is the whole network of this lesson, but for its constants, as one line of NumPy with random
-# numbers in it. The background of the figure is its answer at every place in the plane; points
-# with a black rim lie in the region of another class. By the end of the lesson hardly any will.
+# Here is the **network** of this lesson (without its biases, of which section 1 tells), a function
+# of a point with many numbers in it, now random ones. It gives three scores, one for each class,
+# and its answer is the class with the largest. The background of the figure is the answer at every
+# place in the plane; here only two of the classes occur. On a border two scores are equal. Points
+# with a black rim lie in the region of another class. By the end of the lesson few will.
 
 # %%
 x, t = spiral(n_per_class=100, rng=np.random.default_rng(1984))
@@ -59,8 +60,8 @@ figures.decision_regions(untrained, x, t, title="Untrained: the regions do not f
 # $$ y_{nm} = \sum_d x_{nd} W_{dm} + b_m, \qquad\text{or}\qquad y = x W + b. $$
 #
 # With $x$ of shape $(N, D)$ and $W$ of shape $(D, M)$, $y$ has shape $(N, M)$. The bias $b$ of
-# shape $(M)$ is added to each of the $N$ rows. Row vectors on the left, weights on the right: this
-# order holds throughout the project.
+# shape $(M)$ is added to each of the $N$ rows. This order, $x$ on the left, holds throughout the
+# project.
 
 # %%
 x_small = np.array([[1.0, 3.0], [0.0, -1.0], [2.0, 0.5]])  # (N, D) = (3, 2)
@@ -75,8 +76,8 @@ y_small
 #
 # Write it yourself: a function of $x$ $(N, D)$, $W$ $(D, M)$ and $b$ $(M)$.
 #
-# `check` runs your function and prints a verdict. The arrays that it hands over have to stay as
-# they are, here and in all lessons. The solution is folded away below it.
+# `check` prints a verdict. The arrays that it hands over have to stay as they are, in all lessons.
+# The solution is folded away below it.
 
 
 # %%
@@ -108,13 +109,12 @@ check("1.2", merge)
 #
 # $$ \sigma(x) = \frac{1}{1 + e^{-x}}, \qquad \tanh(x), \qquad \mathrm{ReLU}(x) = \max(x, 0). $$
 #
-# Their derivatives can be written with the *output* $y$ alone, which a backward pass has at hand:
+# Their derivatives can be written with the *output* $y$ alone. (A square bracket is 1 if what it
+# says is true, otherwise 0.)
 #
 # $$ \sigma' = y (1 - y), \qquad \tanh' = 1 - y^2, \qquad \mathrm{ReLU}' = [y > 0]. $$
 
 # %%
-from deepnlp.layers import ReLU, Sigmoid, Tanh
-
 a, slopes = np.linspace(-5, 5, 2001), {}
 for name, layer in {"sigmoid": Sigmoid(), "tanh": Tanh(), "ReLU": ReLU()}.items():
     y = layer.forward(a)
@@ -123,7 +123,7 @@ for name, layer in {"sigmoid": Sigmoid(), "tanh": Tanh(), "ReLU": ReLU()}.items(
     np.testing.assert_allclose(slopes[f"{name}'"], by_hand)
 plots.curves(
     {name: (a, slope) for name, slope in slopes.items()},
-    title="A sigmoid passes on at most a quarter of a gradient, tanh up to all of it",
+    title="The slope of a sigmoid is at most a quarter, that of tanh up to 1",
     xlabel="input $a$",
     ylabel="derivative $dy/da$",
 )
@@ -134,12 +134,12 @@ plots.curves(
 #
 # ### What a hidden unit does
 #
-# One sigmoid of a weighted sum, $\sigma(x \cdot w + b)$, divides the plane by the straight line
-# $x \cdot w + b = 0$: on one side it is near 1, on the other near 0, and the longer $w$ is, the
-# narrower the slope between. It is a soft half-plane. The next layer adds and subtracts
-# half-planes. Exclusive or, which is 1 at $(0, 1)$ and $(1, 0)$ and 0 at $(0, 0)$ and $(1, 1)$,
-# cannot be had from one half-plane (Minsky and Papert 1969). Two will do: *at least one* minus
-# *both*.
+# One sigmoid of a weighted sum, $\sigma(x \cdot w + b)$, divides the plane by the straight line $x
+# \cdot w + b = 0$: on one side it is near 1, on the other near 0, and the longer $w$ is, the
+# narrower the slope between. It is a soft half-plane. Such an output is called a **hidden unit**,
+# since it is neither input nor answer. The next layer adds and subtracts half-planes. Exclusive or,
+# which is 1 at $(0, 1)$ and $(1, 0)$ and 0 at the other two corners, cannot be had from one
+# half-plane (Minsky and Papert 1969). Two will do: *at least one* minus *both*.
 
 # %%
 corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -148,16 +148,14 @@ print("at least one, both:", half_planes.round(2).tolist())
 print("the first minus the second:", (half_planes @ [1.0, -1.0]).round(2))
 
 # %% [markdown]
-# This is the first half of our network: an affine layer from 2 numbers to 10, then a sigmoid,
-# which makes ten half-planes. It is drawn from the layers themselves, run on the data. Blue arrows
-# are values, going forward. Red dashed arrows are gradients, going backward: $da$ stands for
-# $\partial L / \partial a$, *by how much the loss would change if that value changed a little*. We
-# always write $dx$ for the gradient of the loss with respect to $x$; it has the shape of $x$.
+# This is the first half of our network, an affine layer from 2 numbers to 10 and a sigmoid, drawn
+# from the layers themselves. Blue arrows are values, going forward. Red dashed arrows are
+# **gradients**, going backward: $da$ stands for $\partial L / \partial a$, *by how much the loss
+# $L$ would change if that value changed a little*. (The loss, from section 3, says how wrong the
+# answer is.) We always write $dx$ for the gradient of the loss with respect to $x$; it has the
+# shape of $x$.
 
 # %%
-from deepnlp import Sequential
-from deepnlp.layers import Affine  # x W + b, as in section 1
-
 np.testing.assert_allclose(Affine(W_small, b_small).forward(x_small), y_small)
 first_half = Sequential(Affine.init(2, 10, np.random.default_rng(1)), Sigmoid())
 figures.computation_graph(first_half, x, title="The first half: from points to ten hidden units")
@@ -165,30 +163,30 @@ figures.computation_graph(first_half, x, title="The first half: from points to t
 # %% [markdown]
 # ## 3 Softmax and its loss: from scores to the price of a guess
 #
-# The last layer gives three scores $s$ per point, any real numbers. The **softmax** turns a row of
-# scores into probabilities: positive, and 1 in sum.
+# The last layer gives $V$ scores $s$ per point, here three, any real numbers. The **softmax** turns
+# a row of scores into probabilities: positive, and 1 in sum. The exponential makes each positive,
+# and turns differences of scores into ratios.
 #
 # $$ p_{nk} = \frac{e^{s_{nk}}}{\sum_j e^{s_{nj}}} $$
 #
-# Adding the same number to all scores of a row changes nothing, because $e^{s + c} = e^c e^s$ and
-# $e^c$ cancels. Only differences of scores count.
+# Adding the same number $c$ to all scores of a row changes nothing, because $e^c$ cancels.
 #
 # The **cross-entropy** is the price of a guess: minus the logarithm of the probability that was
 # given to the right class, as a mean over the rows,
 #
 # $$ L = -\frac{1}{N} \sum_n \log p_{n, t_n}. $$
 #
-# Why a logarithm? The model gives all $N$ classes together, drawn independently, the probability
-# $\prod_n p_{n, t_n}$. This is the **likelihood** of the data, and the best model is the one that
-# makes it largest. The logarithm turns the product into a sum, and $L$ is minus the
-# log-likelihood, divided by $N$: to lower the loss is to raise the likelihood.
+# Why a logarithm? If the points are independent, the model gives all $N$ right classes together the
+# probability $\prod_n p_{n, t_n}$. This is the **likelihood** of the data, which training should
+# make large. $L$ is minus its logarithm, divided by $N$: to lower the loss is to raise the
+# likelihood.
 #
-# With the natural logarithm the unit is the **nat**; with $\log_2$ it would be the bit, and one
-# bit is $\log 2 = 0.69$<!--= np.log(2) --> nats. A probability of 1 for the right class costs
-# nothing, a third costs $\log 3 \approx 1.10$<!--= np.log(3) --> nats, and the cost of a confident
-# wrong guess has no limit. If the classes themselves are drawn with probabilities $q_k$, the best
-# guess is $p = q$, and its mean price $-\sum_k q_k \log q_k$ is the **entropy** of $q$: what
-# remains uncertain to someone who knows the probabilities.
+# With the natural logarithm the unit is the **nat**; one bit, with $\log_2$, is $\log 2 =
+# 0.69$<!--= np.log(2) --> nats. A probability of 1 for the right class costs nothing, a third $\log
+# 3 \approx 1.10$<!--= np.log(3) --> nats, and the cost of a confident wrong guess has no limit. If
+# the classes themselves are drawn with probabilities $q_k$, the best guess is $p = q$ (because
+# $\log x \le x - 1$), and its mean price $-\sum_k q_k \log q_k$ is the **entropy** of $q$, of which
+# lesson 3 makes use.
 
 # %%
 s = np.array([[2.0, 0.0, -1.0], [0.0, 0.0, 0.0]])  # (N, V) = (2, 3)
@@ -205,8 +203,8 @@ print(f"prices {prices.round(3).tolist()}, mean L = {L:.4f} nats")
 # %% [markdown]
 # ### Exercise 1.3 ★★ A softmax that does not overflow
 #
-# Write the softmax of scores $(N, V)$, over the last axis. It should survive a score of 1000,
-# where `np.exp` gives infinity.
+# Write the softmax of scores $(N, V)$, over the last axis. It should survive a score of 1000, where
+# `np.exp` gives infinity.
 
 
 # %%
@@ -218,8 +216,8 @@ check("1.3", softmax)
 # %% [markdown]
 # ### Exercise 1.4 ★ The price of a guess
 #
-# Write the cross-entropy from probabilities $p$ $(N, V)$ and right classes $t$ $(N)$. Indexing
-# with two arrays, `p[rows, columns]`, picks one entry from each row.
+# Write the cross-entropy from probabilities $p$ $(N, V)$ and right classes $t$ $(N)$. Indexing with
+# two arrays, `p[rows, columns]`, picks one entry from each row.
 
 
 # %%
@@ -229,17 +227,14 @@ def cross_entropy(p, t): ...
 check("1.4", cross_entropy)
 
 # %% [markdown]
-# The second half of the network is an affine layer from 10 hidden units to 3 scores, and softmax
-# and cross-entropy in one layer, the package's `SoftmaxWithLoss`.
+# The second half of the network is an affine layer from 10 to 3, and both in one layer, the
+# package's `SoftmaxWithLoss`.
 #
 # ## 4 Backward: the chain rule as a drawing
 #
-# Now the way back. Take the smallest network there is: one number in, one weight, one bias, a
-# sigmoid. All numbers fit into the drawing.
+# Now the way back. Take the smallest network: one number in, one weight, one bias, a sigmoid.
 
 # %%
-from deepnlp.layers import SoftmaxWithLoss
-
 np.testing.assert_allclose(SoftmaxWithLoss().forward(s, right), L)
 tiny = Sequential(Affine([[2.0]], [-1.5]), Sigmoid())
 figures.computation_graph(
@@ -247,17 +242,20 @@ figures.computation_graph(
 )
 
 # %% [markdown]
-# Read the red numbers from the right. The gradient of the output with respect to itself is 1. Each
-# node takes the gradient that arrives and multiplies it by its own slope. This is the chain rule,
+# Read the red numbers from the right. Here the output stands for the loss, and its gradient with
+# respect to itself is 1. Each node takes the gradient that arrives and multiplies it by its own
+# slope. This is the chain rule,
 #
 # $$ \frac{\partial L}{\partial x} = \frac{\partial L}{\partial y} \frac{\partial y}{\partial x}, $$
 #
 # and each kind of node has a rule that you can keep in your head:
 #
-# | node | forward | backward | |---|---|---| | sum | $y = a + b$ | $da = dy$ and $db = dy$: it
-# passes the gradient on, unchanged | | product | $y = a b$ | $da = dy \cdot b$ and
-# $db = dy \cdot a$: times *the other* factor | | function | $y = f(a)$ | $da = dy \cdot f'(a)$ | |
-# fork | $a$ goes two ways | $da$ is the *sum* of what comes back |
+# | node | forward | backward |
+# |---|---|---|
+# | sum | $y = a + b$ | $da = dy$ and $db = dy$: it passes the gradient on, unchanged |
+# | product | $y = a b$ | $da = dy \cdot b$ and $db = dy \cdot a$: times *the other* factor |
+# | function | $y = f(a)$ | $da = dy \cdot f'(a)$ |
+# | fork | $a$ goes two ways | $da$ is the *sum* of what comes back |
 #
 # The last rule carries much of what follows, so here is why it holds. Let $L(u, v)$ depend on two
 # copies of $a$, $u = a$ and $v = a$. If $a$ moves by $h$, both move. Move one after the other:
@@ -266,9 +264,10 @@ figures.computation_graph(
 #    h\, \partial L / \partial u} + \underbrace{L(a, a + h) - L(a, a)}_{\textstyle =\, h\,
 #    \partial L / \partial v + \dots} $$
 #
-# Divided by $h$, as $h \to 0$, this is $da = du + dv$. It holds for any number of uses.
+# (On the left the derivative is that at $(a, a + h)$, hence $\approx$.) Divided by $h$, as $h \to
+# 0$, this is $da = du + dv$. It holds for any number of uses.
 #
-# Here is the way back by hand, and the numbers are those of the drawing.
+# By hand, with the numbers of the drawing:
 
 # %%
 w, b, x1, dy = 2.0, -1.5, 1.0, 1.0
@@ -286,12 +285,11 @@ print(f"y = {y:.3f}   da = {da:.3f}   dx = {dx:.3f}   dw = {dw:.3f}   db = {db:.
 #
 # $$ dW_{dm} = \sum_n x_{nd}\, dy_{nm}, \qquad\text{that is}\qquad dW = x^\top dy. $$
 #
-# In the same way $x_{nd}$ enters $y_{nm}$ for every $m$, and $b_m$ enters $y_{nm}$ for every $n$:
+# In the same way $x_{nd}$ enters $y_{nm}$ for every $m$, and $b_m$ for every $n$:
 #
 # $$ dx_{nd} = \sum_m dy_{nm} W_{dm}, \quad dx = dy\, W^\top, \qquad\qquad db_m = \sum_n dy_{nm}. $$
 #
-# The shapes alone nearly tell: $dW$ must be $(D, M)$, and $x^\top dy$ is $(D, N)(N, M)$. But when
-# $N = D = M$ every transposition fits.
+# The shapes nearly tell, but when $N = D = M$ every transposition fits.
 #
 # ### Exercise 1.5 ★★ Affine, forward and backward
 #
@@ -332,7 +330,7 @@ check("1.6", MySigmoid)
 # ### The loss, backward
 #
 # Taken one after the other, the logarithm and the softmax have ugly derivatives. Taken together
-# they nearly vanish. For one row with right class $t$,
+# nearly everything cancels. For one row with right class $t$,
 #
 # $$ L = -\log p_t = -s_t + \log \sum_j e^{s_j}, \qquad
 #    \frac{\partial L}{\partial s_k} = -[k = t] + \frac{e^{s_k}}{\sum_j e^{s_j}} = p_k - [k = t]. $$
@@ -344,7 +342,9 @@ check("1.6", MySigmoid)
 # ### Exercise 1.7 ★★★ Softmax with loss, backward
 #
 # Softmax and cross-entropy in one layer: `forward(s, t)` gives the loss, a number;
-# `backward(dloss=1)` gives `ds`, and changes nothing that forward kept.
+# `backward(dloss=1)` gives `ds`, and changes nothing that forward kept. (`dloss` is the gradient
+# that arrives; it is 1 unless something stands behind the loss, and all of `ds` is multiplied by
+# it.)
 
 
 # %%
@@ -357,8 +357,7 @@ class MySoftmaxWithLoss:
 check("1.7", MySoftmaxWithLoss)
 
 # %% [markdown]
-# The last rule of the table is the one most often forgotten. In a recurrent network every state is
-# used twice, and so is a tied weight. Here is the smallest case.
+# The last rule of the table is the one most often forgotten. Here is its smallest case.
 #
 # ### Exercise 1.8 ★★★ A layer with two ways through
 #
@@ -378,16 +377,15 @@ check("1.8", MySwish)
 # %% [markdown]
 # ## 5 The gradient checker: how do you know?
 #
-# A wrong backward pass raises no error. The network still learns, only worse, and one looks for
-# the reason in the data or in the learning rate. So it has to be checked. The derivative *is* a
-# limit of differences, and a difference needs only `forward`:
+# A wrong backward pass raises no error. The network still learns, only worse, and one looks for the
+# reason in the data. So it has to be checked. The derivative is a limit of differences, which need
+# only `forward`:
 #
 # $$ \frac{f(x + h) - f(x)}{h} \quad\text{(one-sided)}, \qquad
 #    \frac{f(x + h) - f(x - h)}{2h} \quad\text{(central)}. $$
 #
-# How small should $h$ be? Smaller is better, until the two values agree in all but their last
-# digits and their difference is made of rounding.
-
+# Smaller $h$ are better, until the two values agree in all but their last digits and their
+# difference is made of rounding.
 
 # %%
 h, at, f = 10.0 ** -np.arange(0.5, 16, 0.5), 0.7, np.exp  # exp is its own derivative
@@ -402,16 +400,17 @@ plots.curves(
 
 # %% [markdown]
 # At its best $h$ a one-sided difference has about eight right digits<!--= 1e-10 <
-# errors["one-sided"].min() < 1e-7 -->, a central one about ten<!--= 1e-12 <
-# errors["central"].min() < 1e-9 -->. There is a way to have them all. If the formula of $f$ can be
-# computed with complex numbers (the package calls such an $f$ *analytic*), then
-# $f(x + ih) = f(x) + i h f'(x) - \dots$, so that $\mathrm{Im}\, f(x + ih) / h$ is the derivative.
-# No difference is taken, and $h$ may be $10^{-30}$ (Squire and Trapp 1998). This is the **complex
-# step**.
+# errors["one-sided"].min() < 1e-7 -->, a central one about ten<!--= 1e-12 < errors["central"].min()
+# < 1e-9 -->, apart from lucky hits. There is a way to have them all. If the formula of $f$ can be
+# computed with complex numbers (the package calls such an $f$ *analytic*), Taylor's formula with
+# the step $ih$ is $f(x) + i h f'(x) - h^2 f''(x) / 2 - i h^3 f'''(x) / 6 + \dots$, so that
+# $\mathrm{Im}\, f(x + ih) / h$ is $f'(x)$, up to a term in $h^2$. Since real and imaginary parts
+# are stored apart, nothing is subtracted, and $h$ may be $10^{-30}$ (Squire and Trapp 1998). This
+# is the **complex step**.
 #
 # ### Exercise 1.9 ★★ A gradient from values alone
 #
-# Write the central difference, for a function of one number.
+# Write the central difference, the second formula above, for a function of one number.
 
 
 # %%
@@ -424,19 +423,17 @@ check("1.9", slope)
 # The project's checker does this for every entry of every input and parameter of a layer. It forms
 # one number from the outputs, their sum with random weights, and compares its numerical gradient
 # with what `backward` gives. Where `forward` is analytic it takes the complex step, otherwise
-# central differences. Below the gradients it lists other rules that a layer has to keep, such as
-# not to change its inputs. A layer of the package adds to the gradients that are there, as the
-# fork rule asks; a class like yours may set `dW` anew at every backward.
+# central differences. The number in a row is the largest relative difference. The rows below the
+# gradients are rules for layers of the package: these leave their inputs as they are, *refuse* a
+# second backward without a forward, and *add* to the gradients that are there, as the fork rule
+# asks. A class like yours may set `dW` anew.
 
 # %%
-from deepnlp.gradcheck import check_gradients
-
 print(check_gradients(Affine(W_small, b_small), x_small))
-print(check_gradients(SoftmaxWithLoss(), s, right))
 
 # %% [markdown]
-# Now let us make two mistakes. Each class below is right except for one line, and both of them run
-# with all shapes right, since there are as many samples as inputs and outputs.
+# Two mistakes: each class below is right except for one line, and all shapes fit (in the first
+# there are as many samples as inputs and outputs).
 
 
 # %%
@@ -464,20 +461,21 @@ reports = [
     check_gradients(Turned(square, square[0]), square + 1),
     check_gradients(NotAveraged(), s, right),
 ]
-print(reports[0])
 for report in reports:
     wrong = ", ".join(row.name for row in report.rows if not row.ok)
-    print(f"{report.subject:>15}: {wrong} wrong; {report.causes[0]}")
+    print(f"{report.subject}: {wrong} wrong. Likely: {report.to_dict()['causes'][0]['name']}")
 
 # %% [markdown]
-# The report says which gradient is wrong, where it is furthest off, and what is likely to be the
-# matter: the checker tries each known mistake and looks which of them gives the gradient found.
+# (*Logits* is another word for scores.) The report, `print(reports[0])`, also says where a gradient
+# is furthest off. For the likely mistake the checker tries each that it knows and looks which of
+# them gives the gradient found.
 #
 # ### Exercise 1.10 ★ A check that sees nothing
 #
 # Why are the outputs weighted at random? Somebody has written a softmax whose `backward` returns
 # zeros, whatever comes in, and compares with the numerical gradient of a weighted sum of the
-# outputs. With which weights does that backward pass? Predict; the solution computes it.
+# outputs. With which weights does the comparison not notice? Predict, and write one of the words
+# below, in quotes, in place of the dots; the solution computes it.
 #
 # * `"ones"`: every output counts 1, the plain sum
 # * `"random"`: every output has a random weight
@@ -495,15 +493,16 @@ check("1.10", ...)
 # 1. forward, to the loss;
 # 2. forget the gradients of the step before (they *add up*, as forks and shared weights need it);
 # 3. backward, from the loss to every weight;
-# 4. and 5. for each weight, $W \leftarrow W - \eta\, dW$, with a learning rate $\eta$.
+# 4. for each weight $W$ in turn:
+# 5. $W \leftarrow W - \eta\, dW$, with a **learning rate** $\eta$.
 #
-# The gradient points to where the loss grows fastest, so we go the other way.
+# The loss grows fastest along its gradient, so we go the other way.
 #
 # ### Exercise 1.11 ★★ A step of training
 #
 # Write it. `model` and `loss` are layers, so you have `model.forward(x)`, `loss.forward(scores,
-# t)`, `loss.backward()`, `model.backward(ds)`, `model.zero_grad()` and `model.parameters()`, each
-# with `.value` and `.grad`. Return the loss.
+# t)`, `loss.backward()`, which gives $ds$, `model.backward(ds)`, `model.zero_grad()` and
+# `model.parameters()`, each with `.value` and `.grad`. Return the loss.
 
 
 # %%
@@ -513,24 +512,22 @@ def train_step(model, loss, x, t, lr): ...
 check("1.11", train_step)
 
 # %% [markdown]
-# `SGD` does lines 4 and 5. One pass through all points, thirty at a time in random order, is an
-# **epoch**. The thirty are a **minibatch**: a rougher gradient, ten times as often.
+# `SGD` (*stochastic gradient descent*) does lines 4 and 5. One pass through all points, thirty at a
+# time in random order, is an **epoch**. The thirty are a **minibatch**: its gradient is rougher
+# than that of all points, but there are ten steps in an epoch.
 
 
 # %%
-from deepnlp.optimizers import SGD
-
-
-def train(model, epochs, lr=1.0, batch=30):
-    """Mean loss of every epoch, in nats a point."""
-    loss = SoftmaxWithLoss()
+def train(model, epochs, lr=1.0, batch=30, data=(x, t)):
+    """Mean loss of every epoch, in nats per point."""
+    (points, classes), loss = data, SoftmaxWithLoss()
     optimizer = SGD(model.parameters(), lr=lr)
     rng = np.random.default_rng(0)
     history = []
     for _ in range(epochs):
         losses = []
-        for some in rng.permutation(len(x)).reshape(-1, batch):
-            losses.append(float(loss.forward(model.forward(x[some]), t[some])))
+        for some in rng.permutation(len(points)).reshape(-1, batch):
+            losses.append(float(loss.forward(model.forward(points[some]), classes[some])))
             model.zero_grad()
             model.backward(loss.backward())
             optimizer.step()
@@ -556,6 +553,8 @@ begin = [float(SoftmaxWithLoss().forward(model.forward(x), t)) for model in (str
 history = {"affine alone": train(straight, epochs), "10 hidden units": train(bent, epochs)}
 for name, model in {"affine alone": straight, "10 hidden units": bent}.items():
     print(f"{name:>15}: loss {history[name][-1]:.3f}, {share_right(model):.1%} right")
+more = [train(network(10, seed), epochs)[-1] for seed in (1, 2)]
+print("before training:", np.round(begin, 2), "  10 units, two other seeds:", np.round(more, 3))
 
 # %%
 plots.curves(
@@ -563,7 +562,7 @@ plots.curves(
     title=f"After {epochs} epochs: {history['affine alone'][-1]:.2f} nats with an affine layer "
     f"alone, {history['10 hidden units'][-1]:.2f} with ten hidden units",
     xlabel="epoch",
-    ylabel="training loss (nats a point)",
+    ylabel="training loss (nats per point)",
     levels={"know nothing": np.log(3)},
 )
 
@@ -572,8 +571,10 @@ plots.curves(
 # in begin) < 0.15 -->, the price of knowing nothing. The affine layer soon stops improving, at
 # 0.7<!--= history["affine alone"][-1] --> nats, since its borders are straight lines. The other
 # stays near that level for some fifty epochs<!--= history["10 hidden units"][40] > 0.6 -->, until
-# its half-planes have turned to the arms, and ends at 0.1<!--= history["10 hidden units"][-1] -->.
-# The grey lines in the next figure are those of its ten half-planes.
+# its half-planes have turned to the arms, and ends at 0.1<!--= history["10 hidden units"][-1] -->;
+# from two other seeds, too, it ends at less than half of the affine layer's loss<!--= short or
+# max(more) < 0.5 * history["affine alone"][-1] -->. The dashed lines in the next figure are those
+# of its ten half-planes.
 
 # %%
 title = f"Ten half-planes together follow the arms: {share_right(bent):.0%} right"
@@ -586,8 +587,9 @@ figure
 
 # %% [markdown]
 # Behind the hidden layer there is only an affine layer, so in the space of the ten hidden numbers
-# the borders are straight. Three scores have two differences, which depend on a plane of this
-# space alone. In this plane the hidden layer has unrolled the spiral:
+# the borders, where two scores are equal, are straight. We look at these ten numbers from the side
+# from which the borders can be seen; the cell finds it by a decomposition of lesson 2, and how does
+# not matter here. The hidden layer has moved the three arms into three sectors:
 
 # %%
 last = bent.layers[2]
@@ -602,9 +604,10 @@ figure
 # %% [markdown]
 # ### The start and the learning rate
 #
-# Why begin with random weights, and how large? The package draws $W$ from $\pm 1/\sqrt{D}$, so
-# that a sum of $D$ terms is about 1 in size. Here the start is multiplied by some factors, and
-# then the learning rate is varied, with three seeds each and 100 epochs.
+# Why begin with random weights, and how large? The package draws $W$ uniformly between
+# $-1/\sqrt{D}$ and $1/\sqrt{D}$: a sum of $D$ terms with random signs grows like $\sqrt{D}$, so
+# that the outputs are about as large as the inputs, in every layer. Here the start is multiplied by
+# some factors, and then the learning rate is varied, with three seeds each and 100 epochs.
 
 # %%
 ends = {}
@@ -616,35 +619,36 @@ for scale, rate in [(k, 1) for k in (0, 0.1, 1, 10, 1000)] + [(1, k) for k in (0
     print(f"start times {scale}, rate {rate}: loss", np.round(ends[scale, rate], 2).tolist())
 
 # %% [markdown]
-# From zero all hidden units have the same gradient at every step and stay equal, so that the ten
-# do the work of one<!--= min(ends[0, 1]) > 1.5 * max(ends[1, 1]) -->. From far too large weights
-# most sigmoids are flat, at 0 or 1, and pass on no gradient<!--= min(ends[1000, 1]) > 1.1 -->. In
-# between a network with one hidden layer forgives much<!--= max(ends[0.1, 1] + ends[10, 1]) < 0.7
-# -->; a deep one does not (lesson 6). With too small a rate the loss hardly falls in the time<!--=
-# min(ends[1, 0.01]) > 1 -->; with too large a one each step overshoots, and the loss ends above
-# $\log 3$, where it began<!--= min(ends[1, 30]) > 1.1 -->.
+# From zero all hidden units have the same gradient at every step and stay equal, so that the ten do
+# the work of one<!--= min(ends[0, 1]) > 1.5 * max(ends[1, 1]) -->. From weights a thousand times as
+# large the scores are far too large, and most sigmoids are flat, at 0 or 1, and pass on no
+# gradient<!--= min(ends[1000, 1]) > 1.1 -->. In between a network with one hidden layer forgives
+# much<!--= max(ends[0.1, 1] + ends[10, 1]) < 0.7 -->. Ten times our start, or three times our rate,
+# even learns faster<!--= short or max(ends[10, 1] + ends[1, 3]) < min(ends[1, 1]) -->; in a deep
+# network, where each layer would multiply by ten, it would not do (lesson 6). With too small a rate
+# the loss hardly falls in the time<!--= min(ends[1, 0.01]) > 1 -->; with too large a one each step
+# overshoots, and the loss ends above the $\log 3$ of a guess<!--= min(ends[1, 30]) > 1.1 -->.
 #
 # ### Points that it has not seen
 #
-# What matters is how a network does on points that it was not trained on, a **test set**. Here 50
-# hidden units learn from thirty points, and after each epoch they are asked about 300 new ones.
+# What matters is how a network does on points that it has not seen, a **test set**. Here 50 hidden
+# units learn from thirty points and are asked about 300 new ones.
 
 # %%
 x_test, t_test = spiral(n_per_class=100, rng=np.random.default_rng(1985))
-x_all, t_all, x, t = x, t, x[::10], t[::10]
 runs = []  # training and test loss by epoch, three seeds
 for seed in range(3):
     model, ask, losses = network(50, seed, Tanh()), SoftmaxWithLoss(), []
     for _ in range(100 if short else 2000):
-        losses.append([*train(model, 1, lr=0.3), float(ask.forward(model.forward(x_test), t_test))])
+        seen = train(model, 1, lr=0.3, data=(x[::10], t[::10]))
+        losses.append([*seen, float(ask.forward(model.forward(x_test), t_test))])
     runs.append(np.array(losses))
-x, t = x_all, t_all
 best, end = [run[:, 1].min() for run in runs], [run[-1, 1] for run in runs]
 plots.curves(
     {name: (np.arange(len(runs[0])), runs[0][:, k]) for k, name in enumerate(["training", "test"])},
     title=f"Fifty units and thirty points: the test loss rises from {best[0]:.2f} to {end[0]:.2f}",
     xlabel="epoch",
-    ylabel="loss (nats a point)",
+    ylabel="loss (nats per point)",
 )
 
 # %% [markdown]
@@ -656,7 +660,7 @@ plots.curves(
 #
 # ## 7 Your layers, plugged together
 #
-# Once 1.5, 1.6 and 1.7 are right, your classes train to the same loss from the same first weights.
+# Once 1.5, 1.6 and 1.7 are right, your classes train to the same loss.
 
 
 # %%
@@ -678,22 +682,18 @@ def train_by_hand(affine, sigmoid, softmax_with_loss):
 
 
 mine = {"1.5": MyAffine, "1.6": MySigmoid, "1.7": MySoftmaxWithLoss}
-right = [check(name, layer).ok for name, layer in mine.items()]
-if all(right):
+passed = [check(name, layer).ok for name, layer in mine.items()]
+if all(passed):
     print(f"yours {train_by_hand(*mine.values()):.4f}")
 print(f"the package {history['10 hidden units'][-1]:.4f}")
 
 # %% [markdown]
 # ## What to read next
 #
-# * **In this project**: `deepnlp/layers/dense.py`, `activations.py` and `losses.py` have the
-#   layers of this lesson, `docs/notation.md` every letter and shape.
-#   `chapters/ch01_layers_by_hand/` runs the spiral at full size and compares seven optimizers on
-#   it.
-# * **On the chain rule**: Rumelhart, Hinton and Williams, *Learning representations by
-#   back-propagating errors* (1986). Baydin, Pearlmutter, Radul and Siskind, *Automatic
-#   differentiation in machine learning: a survey* (2018).
-# * **On the complex step**: Squire and Trapp, *Using complex variables to estimate derivatives of
-#   real functions* (1998), two pages.
+# * **In this project**: `deepnlp/layers/dense.py`, `activations.py` and `losses.py`;
+#   `docs/notation.md`; `chapters/ch01_layers_by_hand/`, with seven optimizers on the spiral.
+# * Rumelhart, Hinton and Williams, *Learning representations by back-propagating errors* (1986).
+#   Baydin, Pearlmutter, Radul and Siskind, *Automatic differentiation in machine learning* (2018).
+#   Squire and Trapp, *Using complex variables to estimate derivatives of real functions* (1998).
 # * **Next here**: lesson 2, in which words become vectors by counting, without any training;
 #   lesson 3 then trains the network of this lesson to predict words.

@@ -220,9 +220,10 @@ check("3.3", my_choice)
 #
 # ### Exercise 3.4 ★★★ The input layer of CBOW
 #
-# Write the layer with row lookups. `forward(contexts)` takes $(N, C)$ integers and gives $h$
-# $(N, D)$; `backward(dh)` sets `self.dE` $(V, D)$. Do not build $x$. (NumPy's `dE[ids] += ...`
-# keeps only one of several additions to the same row; `np.add.at` keeps all.)
+# Write the layer with row lookups. `forward(contexts)` takes $(N, C)$ integers and gives $h$ $(N,
+# D)$; `backward(dh)` sets `self.dE` $(V, D)$. Build neither $x$ nor other one-hot vectors;
+# `backward` need not return anything. (NumPy's `dE[ids] += ...` keeps only one of several additions
+# to the same row; `np.add.at` keeps all.)
 
 
 # %%
@@ -424,11 +425,11 @@ for seed in range(1 if short else 3):
 E, W = (layer.W.value for layer in skipgram.layers)
 
 # %% [markdown]
-# Both matrices group the words of this text<!--= min(p["E"] for p in pure.values()) > 0.7 -->, and
-# which side, or their sum, does so best depends on the seed. On larger texts the sum is often a
-# little better than $E$, and GloVe publishes the sum (lesson 4). A row of $E$ and a column of $W$
-# lie in the same space of $D$ numbers, but they say different things. Compare *king* with all
-# words in three ways, with skip-gram's matrices:
+# Both matrices group the words of this text<!--= min(p["E"] for p in pure.values()) > 0.7 -->;
+# their sum does so no better with any of the seeds<!--= short or all(p["their sum"] <= p["E"] for p
+# in pure.values()) -->. (On other texts it may: GloVe publishes the sum, lesson 4.) A row of $E$
+# and a column of $W$ lie in the same space of $D$ numbers, but they say different things. Compare
+# *king* with all words in three ways, with skip-gram's matrices:
 
 # %%
 k = id_of["king"]
@@ -464,8 +465,8 @@ check("3.6", my_product)
 # ### Exercise 3.7 ★★ The log-likelihood of a text
 #
 # `P` $(V, V)$ holds skip-gram's probabilities, `P[i, j]` for context word $j$ given centre $i$.
-# Return the second sum for the text `ids` and the window $w$. Here every word is a centre; at the
-# ends of the text the context is shorter.
+# Return the second sum for the text `ids` and a window of $w$ words on each side in place of 2.
+# Here every word is a centre; at the ends of the text the context is shorter.
 
 
 # %%
@@ -492,7 +493,8 @@ check("3.7", log_likelihood)
 # ### Exercise 3.8 ★★★ How low can it go?
 #
 # Return the lowest possible loss of skip-gram, in nats per prediction, from the counts $(V, V)$.
-# Pairs that never occur contribute nothing: $0 \log 0$ counts as 0.
+# Pairs that never occur contribute nothing: $0 \log 0$ counts as 0. Some centre may have no pairs
+# at all.
 
 
 # %%
@@ -546,13 +548,15 @@ for name, p in {"counted": P, "D = 2": fitted[2][0], "D = 8": fitted[8][0]}.item
     print(f"near cat, {name}: {near}")
 
 # %% [markdown]
-# So predicting is a way of counting. What a wide skip-gram approaches is
-# $e_i \cdot w_j = \log p(j \mid i) + c_i$, with any constant $c_i$ for each centre. Subtract
-# $\log p(j)$ on both sides and the right one holds the pointwise mutual information
-# $\log \frac{p(j \mid i)}{p(j)}$ that lesson 2 computed from the table. For a pair that never
-# occurs this is $-\infty$, which no product reaches: such scores fall as long as one trains, where
-# lesson 2 cut them off at 0. A narrow skip-gram is an approximation of that matrix with rank $D$,
-# like the truncated SVD; it weighs errors differently, by how often a pair occurs. (Levy and
+# With $D = V$ the loss has reached the floor<!--= short or fitted[V][1] - floor < 0.005 -->, and
+# with $D = 8$ the probabilities are those that were counted, to 0.01<!--= short or
+# abs(fitted[8][0][k] - P[k]).max() < 0.01 -->. So predicting is a way of counting. What a wide
+# skip-gram approaches is $e_i \cdot w_j = \log p(j \mid i) + c_i$, with any constant $c_i$ for each
+# centre. Subtract $\log p(j)$ on both sides and the right one holds the pointwise mutual
+# information $\log \frac{p(j \mid i)}{p(j)}$ that lesson 2 computed from the table. For a pair that
+# never occurs this is $-\infty$, which no product reaches: such scores fall as long as one trains,
+# where lesson 2 cut them off at 0. A narrow skip-gram is an approximation of that matrix with rank
+# $D$, like the truncated SVD; it weighs errors differently, by how often a pair occurs. (Levy and
 # Goldberg 2014 show the same for the loss of lesson 4.) What speaks for the network is that it
 # never builds the table of $V^2$ counts, and can be trained while the text is read.
 #

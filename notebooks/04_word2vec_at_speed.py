@@ -208,7 +208,7 @@ curves(
 
 # %% [markdown]
 # (In small vocabularies the 6,000 ids of a step are more than there are words. There the package
-# adds up the whole matrix after all, and five negatives take longer.)
+# adds up the whole matrix after all, and five negatives save little or nothing.)
 #
 # ## 3 The noise
 #
@@ -254,7 +254,8 @@ curves(
 # ### Exercise 4.5 ★★ Never the target
 #
 # Draw negatives $(N, K)$ from $p$ $(V,)$, none of them the target of its row, with the other words
-# in proportion to $p$. `rng.choice(V, size=..., p=p)` draws as many as you like at once.
+# in proportion to $p$. A word may occur twice in a row. `rng.choice(V, size=..., p=p)` draws as
+# many as you like at once.
 
 
 # %%
@@ -547,10 +548,14 @@ print("share of the gap that b repairs:", repaired.round(3).tolist())
 # With each seed one constant repairs more than nine tenths of what tying costs<!--= min(repaired)
 # > 0.9 -->. What $L$ adds beyond it is small in the loss, which is then that of two matrices<!--=
 # max(abs(np.subtract(last["tied with L"], last["two matrices"]))) < 0.05 -->. The vectors do not
-# rank the models: with all three seeds above the constant is ahead of $L$ on MEN, and $L$ ahead of
-# the constant on SimLex, while on WordSim the order changes with the seed, and most of these
-# differences lie within the intervals. (Two matrices come last on MEN, but after three epochs they
-# have not gone far; see section 5.) Why does a tied model need a constant?
+# rank the models: with all three seeds above the constant is ahead of $L$ on MEN<!--= short or
+# all(b["men"] > l["men"] for b, l in zip(of_tie["tied and b"], of_tie["tied with L"])) -->, and $L$
+# ahead of the constant on SimLex<!--= short or all(b["simlex"] < l["simlex"] for b, l in
+# zip(of_tie["tied and b"], of_tie["tied with L"])) -->, while on WordSim the order changes with the
+# seed, and most of these differences lie within the intervals. (Two matrices are behind both on
+# MEN<!--= short or all(a["men"] < min(b["men"], l["men"]) for a, b, l in zip(of_tie["two
+# matrices"], of_tie["tied and b"], of_tie["tied with L"])) -->, but after three epochs they have
+# not gone far; see section 5.) Why does a tied model need a constant?
 #
 # ### Why?
 #
@@ -568,9 +573,11 @@ print("share of the gap that b repairs:", repaired.round(3).tolist())
 # ### Exercise 4.8 ★★★ The least that a tied model pays
 #
 # Let centres and negatives be drawn from the same distribution. What is the least that the $K$
-# negatives of a pair cost a tied model on average, in nats? Return a function of $K$. (Softplus is
-# **convex**: the straight line between two points of its curve lies above the curve. By Jensen's
-# inequality the mean of a convex function is not below the function of the mean.)
+# negatives of a pair cost a tied model on average, in nats? Return a function of $K$. Each negative
+# costs the mean of $\mathrm{softplus}(s)$. Softplus is **convex** (the straight line between two
+# points of its curve lies above the curve), and by Jensen's inequality the mean of a convex
+# function is not below the function of the mean. Which means of $s$ are possible, by the argument
+# above, and which of them costs least?
 
 
 # %%
@@ -598,11 +605,12 @@ unrelated = float(np.sum(q[there] * np.log(kept[there] / (5 * q[there]))))  # ex
 print(f"best where words are independent: {unrelated:.2f}")
 
 # %% [markdown]
-# A constant mends the mean, but not the rest. With $a_i = 1$ and all others 0,
-# $s_{ii} = \lVert e_i \rVert^2 \ge 0$ is the largest score that a vector of its length can have.
-# So a tied model expects a word beside itself, for which there is no reason (Goldberg and Levy
-# 2014). With the full softmax, where only differences within a row count, no constant is needed,
-# and this remains: $a = (1, -1)$ on two words gives $s_{ii} + s_{jj} \ge 2 s_{ij}$, and therefore
+# A constant mends the mean<!--= short or random_pair["tied"] > -0.5 > -1.5 > random_pair["tied and
+# b"] -->, but not the rest. With $a_i = 1$ and all others 0, $s_{ii} = \lVert e_i \rVert^2 \ge 0$
+# is the largest score that a vector of its length can have. So a tied model expects a word beside
+# itself, for which there is no reason (Goldberg and Levy 2014). With the full softmax, where only
+# differences within a row count, no constant is needed, and this remains: $a = (1, -1)$ on two
+# words gives $s_{ii} + s_{jj} \ge 2 s_{ij}$, and therefore
 #
 # $$ p(i \mid i)\, p(j \mid j) \ge p(j \mid i)\, p(i \mid j) $$
 #
@@ -631,12 +639,12 @@ for tie, name in skipgram_tying.TIES.items():
 print("nats from the table:", {name: round(value, 3) for name, value in fits.items()})
 
 # %% [markdown]
-# In the toy the tied model learns little. On the text it learns more than half of what two
-# matrices learn<!--= (fits["frequency alone"] - fits["tied"]) > 0.5 * (fits["frequency alone"] -
-# fits["two matrices"]) -->, and $L$ most of the rest<!--= fits["tied with L"] < (fits["tied"] +
-# fits["two matrices"]) / 2 -->: here half of the words stand beside themselves more often than by
-# chance. What tying costs depends on the text, and with negative sampling it was mostly the
-# constant.
+# In the toy the tied model learns less than half of what can be learned, as the figure shows. On
+# the text it learns more than half of what two matrices learn<!--= (fits["frequency alone"] -
+# fits["tied"]) > 0.5 * (fits["frequency alone"] - fits["two matrices"]) -->, and $L$ most of the
+# rest<!--= fits["tied with L"] < (fits["tied"] + fits["two matrices"]) / 2 -->: here half of the
+# words stand beside themselves more often than by chance. What tying costs depends on the text, and
+# with negative sampling it was mostly the constant.
 #
 # ### What L does
 #
@@ -646,9 +654,9 @@ print("nats from the table:", {name: round(value, 3) for name, value in fits.ite
 #
 # ### Exercise 4.9 ★★ What L can do
 #
-# Two words have the vectors $(1, 1)$ and $(1, -1)$. Find an $L$ $(2, 2)$ such that both expect the
-# other and not themselves: in $E L E^\top$ the diagonal is negative and the other two scores are
-# positive.
+# Two words have the vectors $(1, 1)$ and $(1, -1)$. Find an $L$ $(2, 2)$, a list of two lists or an
+# array, such that both expect the other and not themselves: in $E L E^\top$ the diagonal is
+# negative and the other two scores are positive.
 
 # %%
 my_L = ...

@@ -158,8 +158,8 @@ check("9.2", softmax_backward)
 #
 # ### Exercise 9.3 ★★★ Attention, backward
 #
-# Write the layer: `forward(query, memory, lengths)` gives the contexts, `backward(dc)` returns
-# `(dquery, dmemory)`. If a gradient is wrong, the check names the mistake.
+# Write the layer: `forward(query, memory, lengths)`, with an array of lengths, gives the contexts,
+# `backward(dc)` returns `(dquery, dmemory)`. If a gradient is wrong, the check names the mistake.
 
 
 # %%
@@ -315,12 +315,11 @@ look(models["attention"], "June 14, 2001")
 look(models["attention"], "7/4/76")
 
 # %% [markdown]
-# The year is written first and read at the end of the source, the month at its beginning. (How soon
-# this is found depends on the initial weights; `dates.py` has more seeds.) A state is not a
-# character, though. When the 0 of the day 04 is written, a look at the 4 cannot help: the state
-# there does not know whether another digit follows. The state at the slash *behind* the 4 does. Is
-# this how the model does it? Here are the weights of that 0 for all such dates of the validation
-# split:
+# The year is written first and read at the end of the source, the month at its beginning.
+# (`dates.py` has more seeds.) A state is not a character, though. When the 0 of the day 04 is
+# written, a look at the 4 cannot help: the state there does not know whether another digit follows.
+# The state at the slash *behind* the 4 does. Is this how the model does it? Here are the weights of
+# that 0 for all such dates of the validation split:
 
 
 # %%
@@ -408,7 +407,7 @@ for k, name in enumerate(["first", "second", "third", "fourth", "fifth"]):
     )
 
 # %% [markdown]
-# Influence and weight do not go together: the first letter has a far smaller part of the weight
+# The weight is no measure of the influence: the first letter has a far smaller part of the weight
 # than of the influence<!--= short or weights[0] / weights[:3].sum() < 0.6 * influence[0] /
 # sum(influence[:3]) -->, since the recurrence carries it to the states that the decoder looks at.
 # (The last two rows prove nothing: many months are abbreviated, so the fourth and fifth character
@@ -481,8 +480,8 @@ scaled = {  # of docs/results/lessons/short_sentences.json
 }
 bars(
     {name: {"right": float(np.mean(of["exact"]))} for name, of in scaled.items()},
-    title="A missing factor of 1/√H costs half of the sentences",
-    ylabel="sentences that are right (%), mean of three seeds",
+    title="A missing factor of 1/√H costs half of the sentences (mean of three seeds)",
+    ylabel="sentences that are right (%)",
 )
 
 # %% [markdown]
@@ -495,17 +494,18 @@ bars(
 #
 # ## 7 An encoder that reads from both ends
 #
-# A second layer that reads from right to left knows what follows a 4. In a **bidirectional**
-# encoder (Schuster and Paliwal 1997) the states of both stand side by side, and the memory is $2H$
-# wide. In a padded batch the second layer must begin at the true end of its sequence: the input is
-# reversed by its length, read, and the states are reversed again.
+# A second layer, from right to left, knows what follows a 4. In a **bidirectional** encoder
+# (Schuster and Paliwal 1997) the states of both stand side by side, $2H$ numbers. In a padded batch
+# the second layer must begin at the true end of its sequence: the input is reversed by its length,
+# read, and the states are reversed again.
 #
 # ### Exercise 9.7 ★★★ From both ends, backward
 #
 # `ahead` and `back` are recurrent layers such as `TimeRNN(Wx, Wh, b)`, with `forward(x, lengths)`
-# $(N, T, D) \to (N, T, H)$ and `backward(dhs)`. Write the layer that has both: `forward(x,
-# lengths)` gives $(N, T, 2H)$, those of `ahead` first; `backward(dhs)` returns $dx$.
-# `reverse_by_length(x, lengths)` reverses each sequence and leaves its padding behind it:
+# $(N, T, D) \to (N, T, H)$ and `backward(dhs)`, which knows the lengths of the forward before it.
+# Write the layer that has both: `forward(x, lengths)` gives $(N, T, 2H)$, those of `ahead` first;
+# `backward(dhs)` returns $dx$. `reverse_by_length(x, lengths)` reverses each sequence and leaves
+# its padding behind it:
 
 # %%
 print(reverse_by_length(np.array([[1, 2, 3, 4], [5, 6, 0, 0]]), [4, 2]))
@@ -542,14 +542,14 @@ for name in ("attention", "both ends"):
 look(models["both ends"], "7/4/76")
 
 # %% [markdown]
-# It learns in fewer epochs, each of which takes longer. Every state now knows both sides of its
-# place, and the 0 of a day can be written with a look at a state that has read the slash already.
+# It learns in fewer epochs<!--= short or exact["both ends"][1] > 5 * exact["attention"][1] -->,
+# each of which takes longer: every state now knows both sides of its place.
 #
 # ## 8 Three arrangements
 #
-# In Luong's arrangement $h_t$ depends on no context. Two others let the decoder know what it has
-# looked at. With **input feeding** (Luong et al.) $y_{t-1}$ enters step $t$ beside the word. In
-# **Bahdanau's** decoder the state *before* the step is the query, and the context enters the step.
+# In Luong's arrangement $h_t$ depends on no context; in two others it does. With **input feeding**
+# (Luong et al.) $y_{t-1}$ enters step $t$ beside the word. In **Bahdanau's** decoder the state
+# *before* the step is the query, and the context enters the step.
 
 # %%
 arrangements(title="Arrows in red lead from one step to the next by way of an attention")
@@ -569,7 +569,7 @@ check("9.8", my_arrangement)
 # ## 9 A translation
 #
 # Now words: short sentences from Tatoeba, English to Spanish, of the 800 most frequent words of
-# either language. Where the corpus is not installed (`datasets/README.md`), phrases are made up.
+# either language. Without the corpus (`datasets/README.md`), phrases are made up.
 
 
 # %%
@@ -600,7 +600,7 @@ sentences = Pairs("short sentences", *vocabs, *(part[: 200 if short else None] f
 print(sentences.describe())
 
 # %% [markdown]
-# The model is that of section 7, wider, with the score concat and a tied output (lesson 7).
+# The model is that of section 7, wider, with concat and a tied output.
 
 # %%
 size = 16 if short else 96
@@ -636,9 +636,9 @@ look(translator, asked[0])
 #   \Big(\prod_{n=1}^{4} p_n\Big)^{1/4},$$
 #
 # a geometric mean, times a penalty where what was written, $w$ words in all, is shorter than the
-# references, $r$ words. It judges a whole test set and not a sentence. Only values with the same
-# references and tokens can be compared (see the *signatures* of
-# [docs/results/translation.md](../docs/results/translation.md)).
+# references, $r$ words. It judges a test set and not a sentence. Only values with the same
+# references and tokens can be compared
+# ([docs/results/translation.md](../docs/results/translation.md)).
 
 
 # %%

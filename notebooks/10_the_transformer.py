@@ -114,7 +114,7 @@ attention_map(words, words, softmax(scores), title=title, labels=("is read", "re
 # ### Exercise 10.2 ★ Several heads
 #
 # Cut `x` $(N, T, D)$ into heads $(N, h, T, D / h)$; the first head gets the first $D / h$ numbers
-# of each position, and so on. A reshape alone will not do: why?
+# of each position, and so on. A reshape alone will not do.
 
 
 # %%
@@ -330,8 +330,8 @@ check("10.7", MyBlock)
 # ### Exercise 10.8 ★ A road without a toll
 #
 # The paper of 2017 put the norm after the sum: $y = \mathrm{norm}(x + f(x))$; above it stands
-# before the part, $y = x + f(\mathrm{norm}(x))$. In which arrangement does $dx$ contain $dy$
-# unchanged: `"norm first"`, `"norm last"`, `"both"` or `"neither"`?
+# before the part, $y = x + f(\mathrm{norm}(x))$. In which arrangement is $dy$, unchanged, one of
+# the terms that $dx$ is the sum of: `"norm first"`, `"norm last"`, `"both"` or `"neither"`?
 
 # %%
 my_road = ...

@@ -166,7 +166,8 @@ check("11.4", rate)
 #
 # ### Exercise 11.5 ★★★ AdamW
 #
-# Return the new `(w, m, v)` after step `t` (1 for the first), with $\varepsilon = 10^{-8}$.
+# Return the new `(w, m, v)`, new arrays, after step `t` (1 for the first), with $\varepsilon =
+# 10^{-8}$.
 
 
 # %%
@@ -379,7 +380,7 @@ print(generate(writer, "The function", 60, temperature=0.7, seed=1))
 #
 # ### Exercise 11.7 ★★★ Counting in the context
 #
-# Return these probabilities: `predict(ids, k)` takes $T$ symbols from $0$ to $k - 1$ and gives
+# Return these probabilities for $k$ symbols: `predict(ids, k)` takes $T$ of 0 to $k - 1$ and gives
 # $(T, k)$; row $t$ predicts what follows `ids[t]`, from the pairs in `ids[: t + 1]`.
 
 

@@ -63,23 +63,26 @@ def bars(
     axes = figure.add_subplot()
     width = 0.8 / len(names)
     heights = np.array([list(group.values()) for group in values.values()], dtype=float)
-    highest = max(heights[np.isfinite(heights)], default=1.0)
+    lowest, *_, highest = sorted([0.0, *heights[np.isfinite(heights)], 0.0])
     for place, (name, (colour, *_), hatch) in enumerate(zip(names, LOOKS, HATCHES)):
         numbers = heights[:, place]
         xs = np.arange(len(values)) + (place - (len(names) - 1) / 2) * width
         look: Any = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": name}
-        drawn = axes.bar(xs, np.where(np.isfinite(numbers), numbers, 0), 0.92 * width, **look)
-        texts = [format(value, number) if np.isfinite(value) else missing for value in numbers]
+        axes.bar(xs, np.where(np.isfinite(numbers), numbers, 0), 0.92 * width, **look)
         behind: Any = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-        axes.bar_label(drawn, texts, padding=2, fontsize=8.5, zorder=4, bbox=behind)
+        look = {"ha": "center", "fontsize": 8.5, "zorder": 4, "bbox": behind}
+        for x, value in zip(xs, numbers):
+            text = format(value, number) if np.isfinite(value) else missing
+            at = x, max(0.0, value) if np.isfinite(value) else 0.0
+            axes.annotate(text, at, (0, 3), textcoords="offset points", **look)
     for name, level in (levels or {}).items():
         axes.axhline(level, color=GREY, lw=1.0, ls=(0, (5, 2)), zorder=3)
         beside = axes.get_yaxis_transform()
         axes.text(1.01, level, name, color=GREY, fontsize=9, va="center", transform=beside)
     axes.set_xticks(np.arange(len(values)), list(values), fontsize=9.5)
     axes.tick_params(axis="x", length=0)
-    top = 1.12 * max([highest, *(levels or {}).values()])
-    axes.set(xlim=(-0.5, len(values) - 0.5), ylim=(0, top), ylabel=ylabel)
+    top = 1.12 * max([highest, *(levels or {}).values()]) or 1.0
+    axes.set(xlim=(-0.5, len(values) - 0.5), ylim=(1.12 * lowest, top), ylabel=ylabel)
     axes.spines[["top", "right"]].set_visible(False)
     if len(names) > 1:
         legend_above(axes, len(names))

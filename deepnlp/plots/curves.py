@@ -79,7 +79,7 @@ def curves(
         look: Any = {"color": colour, "ls": dash, "marker": marker, "markersize": size, "lw": 1.8}
         axes.plot(xs[kept], ys[kept], label=name, **look)
         if dots and name in dots:
-            axes.plot(*dots[name], "o", color=colour, ms=3.5, alpha=0.5, mew=0)
+            axes.plot(*dots[name], "o", color=colour, ms=6, alpha=0.5, mew=0)
         if kept.any():
             labels.append(Label(name, float(ys[kept][-1]), colour))
     for name, level in (levels or {}).items():
@@ -107,7 +107,7 @@ def curves(
 
 def log_ticks(axis: Axis, low: float, high: float) -> None:
     """Ticks at powers of ten, and between them where there is room."""
-    subs = [1.0] if high / low > 1e4 else [1.0, 2.0, 5.0]
+    subs = [1.0] if high / low > 3e3 else [1.0, 2.0, 5.0]
     if high / low < 10:
         subs = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
     as_written: Formatter = FuncFormatter(lambda value, _: f"{value:,.10g}")

@@ -20,13 +20,16 @@ STEP = 3.0  # between the distances that are tried
 NEAR = 3.0  # a label farther away from its mark is joined to it by a line
 DISTANCES = 60
 LINE = 3.0  # between the boxes that stand for a line
+BEHIND = {"fc": "white", "ec": "none", "pad": 0.3, "alpha": 0.85}  # of a label over a line
 TRIED = 64  # free places, the nearest, of which one is taken
 # To the right first, then left, above, below, and between.
 DIRECTIONS = [k * math.pi / 8 for k in (0, 8, 4, 12, 2, 14, 6, 10, 1, 15, 7, 9, 3, 13, 5, 11)]
 
 
-def label_words(axes: Axes, places: Mapping[str, Any], colours: Mapping[str, str]) -> None:
-    """Write each word beside its place (2,) in the data."""
+def label_words(
+    axes: Axes, places: Mapping[str, Any], colours: Mapping[str, str], behind: Any = None
+) -> None:
+    """Write each word beside its place (2,) in the data, with a box behind it if one is given."""
     figure: Any = axes.figure
     figure.draw_without_rendering()  # limits and the place of the axes are final then
     renderer: Any = FigureCanvasAgg(figure).get_renderer()
@@ -44,6 +47,7 @@ def label_words(axes: Axes, places: Mapping[str, Any], colours: Mapping[str, str
         axes.annotate(
             word, tuple(places[word]), xytext=tuple(offset), textcoords="offset points",
             fontsize=SIZE, color=colours[word], va="bottom", parse_math=False,
+            bbox=behind,
         )  # fmt: skip
         if line:
             nearest = point + np.clip(0, offset, offset + size)

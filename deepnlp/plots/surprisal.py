@@ -61,7 +61,7 @@ def surprisal_text(
         background, letters = _colours(surprisal, most)
         behind = {"boxstyle": "round,pad=0.25", "fc": background, "ec": "#BBBBBB", "lw": 0.5}
         word = axes.text(0, 0, token, fontsize=10.5, color=letters, bbox=behind)
-        below = axes.text(0, 0, f"{surprisal:.1f}", fontsize=8, color=GREY)
+        below = axes.text(0, 0, f"{surprisal:.1f}", fontsize=9.5, color=GREY)
         width = max(t.get_window_extent(renderer).width for t in (word, below)) / figure.dpi
         if x > LEFT and x + width + MARGIN > WIDTH - LEFT:
             x, y = LEFT, y + LINE

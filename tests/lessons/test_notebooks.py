@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from notebooks.build import FOLDER, plain_text, read, sources
 from notebooks.folding import END, fold, is_solution
-from notebooks.quoted import complaints, marks
+from notebooks.quoted import MARK, complaints, marks
 
 LESSONS = sources()
 IDS = [path.stem for path in LESSONS]
@@ -119,6 +119,9 @@ def test_lesson_8_has_the_digits_of_the_logs():
         H, updates, attention = name.split()
         ends = " | ".join(f"{run['forced'][-1]:.0f} / {run['free'][-1]:.0f}" for run in runs)
         assert f"# | {H} | {int(updates):,} | {attention} | {ends} |\n" in text
+    wide, narrow = logged("copying")["64 1000 none"], logged("copying")["16 1000 dot"]
+    for a, b in zip(wide, narrow, strict=True):  # "as well as the wide state", written freely
+        assert b["free"][-1] > a["free"][-1]
 
 
 def test_lesson_7_has_the_perplexities_of_the_logs():
@@ -129,6 +132,74 @@ def test_lesson_7_has_the_perplexities_of_the_logs():
             run = FOLDER.parent / f"docs/results/glove/{starts[name]}-{tie}-50-0/result.json"
             logged = json.loads(run.read_text(encoding="utf-8"))["perplexity"]["valid"]
             assert shown == round(logged, 2)
+
+
+def prose(lesson):
+    """A lesson's text in one line, without marks."""
+    (source,) = sources([lesson + "_"])
+    text = " ".join(c.source for c in read(source).cells if c.cell_type == "markdown")
+    return " ".join(MARK.sub("", text).split())
+
+
+def page(path):
+    text = FOLDER.parent.joinpath(path).read_text(encoding="utf-8")
+    return " ".join(text.replace("|", " ").split())
+
+
+def test_lesson_5_has_the_windows_of_the_logs():
+    one, five, usual, long = (
+        "{:.1f}, {:.1f} and {:.1f}".format(*v) for v in logged("truncation").values()
+    )
+    assert f"{one} (three seeds) with windows of one step, {five} with 5, {usual} with 35" in prose(
+        "05"
+    )
+    assert f"and {long} with 70" in prose("05")
+
+
+def test_lesson_7b_has_the_depths_of_the_logs():
+    def runs(name, split):
+        paths = [FOLDER.parent / f"docs/results/depth/{name}-{k}/result.json" for k in range(3)]
+        return [json.loads(path.read_text("utf-8"))["perplexity"][split] for path in paths]
+
+    none, tied, with_L = (runs(name, "test") for name in ("none-2", "tied-2", "tied-l-2"))
+    said = "test perplexities of {:.1f} untied, {:.1f} tied and {:.1f} tied+L"
+    assert said.format(*map(np.mean, (none, tied, with_L))) in prose("07b")
+    assert max(np.std(one, ddof=1) for one in (none, tied, with_L)) < 0.75
+    for split in ("valid", "test"):
+        assert max(runs("tied-1", split)) < min(runs("tied-2", split))
+
+
+SAID = {  # sentences of lessons, and what they quote
+    "02": (
+        "the same method has 10.9 %",
+        "docs/results/counting-and-word2vec.md",
+        "total 10,098 10.9%",
+    ),
+    "08": (
+        "in the mean 9 % of the sums are right with the plain model, 62 % reversed (27 to 80 %), "
+        "75 % peeky, and 87 % with both",
+        "chapters/ch08_sequence_to_sequence/three_ways.py",
+        "9 % of the sums right with the plain model, 62 % reversed (27 to 80 % by the seed), "
+        "75 % peeky and 87 % with both",
+    ),
+    "09": (
+        "100.0 % of the dates with attention (three seeds) and 99.6 % without (one)",
+        "docs/results/dates.md",
+        "without attention 563,597 99.56 %",
+    ),
+}
+
+
+@pytest.mark.parametrize("lesson", SAID)
+def test_a_lesson_quotes_a_page_as_it_is(lesson):
+    sentence, path, source = SAID[lesson]
+    assert sentence in prose(lesson)
+    assert source in page(path)
+
+
+@pytest.mark.parametrize("source", LESSONS, ids=IDS)
+def test_a_lesson_has_at_most_700_lines(source):
+    assert len(source.read_text(encoding="utf-8").splitlines()) <= 700
 
 
 @pytest.mark.parametrize("source", LESSONS, ids=IDS)

@@ -73,9 +73,15 @@ def check_backward(
             names = ", ".join(f"self.{gradient[1:]}" for gradient in missing)
             text = f"Keep the weights as {names}, beside their gradients: the check varies them."
         return Verdict.wrong(ZERO, text)
-    # A loss that ignores its argument is right while that is 1, which the checker only notes.
-    if any(check.name == "dout" for check in report.checks):
+    # What is right for some losses the checker only notes: that dloss is ignored, or means taken.
+    notes = {check.name for check in report.checks}
+    if "dout" in notes:
         return _ignored(tried)
+    if "means" in notes:
+        text = (
+            "Sum over the rows for the weights: the 1/N of a mean loss is in the dy that arrives."
+        )
+        return Verdict.wrong("mean instead of sum", text)
     if report.ok:
         return Verdict.right(f"Every gradient agrees with the numbers, to {report.error:.0e}.")
     return _diagnosis(report, hints or {})

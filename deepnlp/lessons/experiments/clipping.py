@@ -95,8 +95,8 @@ class Outcome(Result):
 
     def figure(self) -> Figure:
         """Norms above, losses below."""
-        places = (0.09, 0.485, 0.66, 0.37), (0.09, 0.085, 0.66, 0.32)
-        figure, (norms, losses) = canvas(self._message(), (9.5, 7.0), *places)
+        places = (0.1, 0.485, 0.66, 0.37), (0.1, 0.085, 0.66, 0.32)
+        figure, (norms, losses) = canvas(self._message(), (7.8, 7.0), *places)
         lost, level, start = len(self.free_loss), self.config.max_norm, self.clipped_loss[0]
         n = np.arange(1, len(self.clipped_norm) + 1)
         for axes in (norms, losses):

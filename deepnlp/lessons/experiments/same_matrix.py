@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from deepnlp.backend import HostArray
 from deepnlp.gradflow.spectra import Spectrum, spectrum
 from deepnlp.lessons.experiments.result import Line, Result, canvas, number_table, panel
+from deepnlp.plots.labels import BEHIND
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
 
 
@@ -76,13 +77,12 @@ class Outcome(Result):
     def table(self) -> str:
         """Norms by step beside both predictions, and the shares among the random matrices."""
         one, alarms = self.config, self.stretching
-        sigma, rho = self.weights.largest, self.weights.spectral_radius
         steps = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < one.T]
         rows = [(str(t), self.norms[t - 1], *self._predicted(t)) for t in [*steps, one.T]]
         headings = [">step", ">norm", ">if each step were the largest sv", ">the spectral radius"]
         return (
             f"W_h = {one.scale:g} randn({one.H}, {one.H}), seed {one.seed}: largest singular value "
-            f"{sigma:.4f}, spectral radius {rho:.4f}\n\n"
+            f"{self.weights.largest:.4f}, spectral radius {self.weights.spectral_radius:.4f}\n\n"
             f"{number_table(headings, rows, '.6g')}\n\n"
             f"of {one.matrices:,} random matrices of this scale {alarms.mean():.0%} have a "
             "singular value above 1;\n"
@@ -96,9 +96,9 @@ class Outcome(Result):
         return self.start * sigma**t, self.start * rho**t
 
     def figure(self) -> Figure:
-        """Left the book's experiment, right the random matrices."""
-        places = (0.07, 0.12, 0.33, 0.64), (0.63, 0.12, 0.34, 0.64)
-        figure, (left, right) = canvas(self._message(), (12.0, 5.4), *places)
+        """Above the book's experiment, below the random matrices."""
+        places = (0.11, 0.56, 0.6, 0.29), (0.11, 0.07, 0.6, 0.36)
+        figure, (above, below) = canvas(self._message(), (7.4, 8.4), *places)
         steps = np.arange(self.config.T + 1)
         bound, predicted = self._predicted(steps)
         sigma, rho = self.weights.largest, self.weights.spectral_radius
@@ -109,13 +109,13 @@ class Outcome(Result):
             Line(steps, predicted, BLACK, f"spectral radius\n{rho:.2f} at every step", ":"),
             Line(steps, measured, BLUE, text, "o-"),
         ]
-        left.xaxis.set_major_locator(MaxNLocator(integer=True))
-        left.set_yscale("log")
+        above.xaxis.set_major_locator(MaxNLocator(integer=True))
+        above.set_yscale("log")
         panel(
-            left, lines, title="The experiment of chapter 6", height=0.12, xlim=(0, steps[-1]),
+            above, lines, title="The experiment of chapter 6", height=0.16, xlim=(0, steps[-1]),
             xlabel="products with $W_h^T$", ylabel=r"norm of the gradient, $\Vert dh \Vert / N$",
         )  # fmt: skip
-        self._draw_matrices(right)
+        self._draw_matrices(below)
         return figure
 
     def _message(self) -> str:
@@ -131,22 +131,20 @@ class Outcome(Result):
         this = self.weights.largest, self.weights.spectral_radius
         grew = self.growth > 1
         for which, colour, marker in ((~grew, BLUE, "o"), (grew, VERMILLION, "^")):
-            found = self.largest[which], self.radius[which]
-            axes.plot(*found, marker, color=colour, ms=3, alpha=0.45, mew=0)
+            x, y = self.largest[which], self.radius[which]
+            axes.plot(x, y, marker, color=colour, ms=3, alpha=0.45, mew=0)
         axes.plot(*this, "*", color=BLACK, ms=13, mec="white")
         axes.axvline(1, color=BLACK, lw=0.9)
         title = (
             f"{self.config.matrices:,} random matrices: {self.stretching.mean():.0%} have a "
-            f"singular value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius "
-            "below 1"
+            f"singular value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius below 1"
         )
         panel(
             axes, [Line((), 1.0, BLACK, width=0.9)], title=title,
             xlim=(0, 1.04 * self.largest.max()), ylim=(0, 1.12 * self.radius.max()),
             xlabel="largest singular value of $W_h$", ylabel="spectral radius of $W_h$",
         )  # fmt: skip
-        behind = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5}
-        look: dict[str, Any] = {"fontsize": 9.5, "weight": "bold", "bbox": behind}
+        look: dict[str, Any] = {"fontsize": 9.5, "weight": "bold", "bbox": BEHIND}
         place = {"transform": axes.transAxes, **look}
         axes.text(0.02, 0.96, f"grew in {self.config.T} steps", color=VERMILLION, va="top", **place)
         axes.text(0.98, 0.03, f"shrank in {self.config.T} steps", color=BLUE, ha="right", **place)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.labels import label_words
+from deepnlp.plots.labels import BEHIND, label_words
 from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, headed, plain
 
 
@@ -64,7 +64,5 @@ def svd_plane(
         labels[", ".join(words)] = x, y
     axes.set(xlabel=columns[0], ylabel=columns[1])
     colours = [VERMILLION, SKY] + [BLUE] * len(places)
-    label_words(axes, labels, dict(zip(labels, colours, strict=True)))
-    for text in axes.texts:  # an axis may run behind
-        text.set_bbox({"fc": "white", "ec": "none", "pad": 0.3, "alpha": 0.85})
+    label_words(axes, labels, dict(zip(labels, colours, strict=True)), BEHIND)
     return figure

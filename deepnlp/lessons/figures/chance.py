@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from deepnlp.backend import HostArray
 from deepnlp.lessons.figures.drawing import word
 from deepnlp.plots.curves import log_ticks
-from deepnlp.plots.labels import label_words
+from deepnlp.plots.labels import BEHIND, label_words
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, headed, plain
 
 
@@ -74,9 +74,7 @@ def against_chance(
     for place in named.values():
         axes.plot(*place, "o", color=VERMILLION, ms=4.2)
     if named:
-        label_words(axes, named, dict.fromkeys(named, VERMILLION))
-        for text in axes.texts:  # a line of equal PMI may run behind
-            text.set_bbox({"fc": "white", "ec": "none", "pad": 0.3, "alpha": 0.85})
+        label_words(axes, named, dict.fromkeys(named, VERMILLION), BEHIND)
     axes.set(xlabel="times expected by chance", ylabel="times observed")
     return figure
 

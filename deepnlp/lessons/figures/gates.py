@@ -50,10 +50,10 @@ def gate_traces(
     panels, T = len(gates), len(tokens)
     rows = min(units, *(np.shape(gate)[1] for gate in gates.values()))
     below = 0.25 + 0.075 * max(map(len, tokens))  # inches, for words that stand upright
-    height = 0.45 + 0.19 * title.count("\n") + panels * (0.34 + 0.105 * rows) + below
+    height = 0.45 + 0.19 * title.count("\n") + panels * (0.36 + 0.105 * rows) + below
     figure = headed(max(4.6, min(9.0, 1.7 + 0.34 * T)), height, title)
     all_axes = figure.subplots(panels, squeeze=False)[:, 0]
-    small: Any = {"ha": "center", "va": "top", "fontsize": 7, "color": GREY}
+    small: Any = {"ha": "center", "va": "top", "fontsize": 8.5, "color": GREY}
     for axes, (name, gate) in zip(all_axes, gates.items(), strict=True):
         shown = _most_varied(np.asarray(gate), rows).T
         image = axes.imshow(shown, aspect="auto", cmap="cividis", vmin=0, vmax=1)
@@ -63,7 +63,7 @@ def gate_traces(
             axes.text(t, rows - 0.35, f"{mean:.2f}".removeprefix("0"), **small)
         axes.spines[:].set_visible(False)
     axes.set_xticks(range(T), list(tokens), rotation=90)
-    axes.tick_params(axis="x", length=0, pad=12, labelsize=9.5)
+    axes.tick_params(axis="x", length=0, pad=14, labelsize=9.5)
     scale = figure.colorbar(image, ax=all_axes, ticks=[0, 0.5, 1], aspect=40)
     scale.ax.set_yticklabels(["0 shut", "0.5", "1 open"], fontsize=8.5)
     return figure

@@ -188,20 +188,20 @@ def road_of(steps: list[list[Node]]) -> Picture:
     """The memory cell over some steps, from the graph of each: its products and sums alone."""
     chain: list[Node] = []
     for t, nodes in enumerate(steps, start=1):
-        left, named = 2.75 * (t - 1), {node.name: node for node in nodes}
+        left, named = 2.1 * (t - 1), {node.name: node for node in nodes}
         kept, total = named["c_prev f"], named["c"]
         f, new = named["f"], named["g i"]
         before = chain[-1] if chain else named["c_prev"]
-        f, new = _leaf_at(f, f"f_{t}", left + 1.35), _leaf_at(new, f"new_{t}", left + 2.4)
-        kept.at, kept.sources = (left + 1.35, 1.4), [Source(before), Source(f)]
-        total.at, total.sources = (left + 2.4, 1.4), [Source(kept), Source(new)]
+        f, new = _leaf_at(f, f"f_{t}", left + 1.05), _leaf_at(new, f"new_{t}", left + 1.9)
+        kept.at, kept.sources = (left + 1.05, 1.4), [Source(before), Source(f)]
+        total.at, total.sources = (left + 1.9, 1.4), [Source(kept), Source(new)]
         if t == 1:
             before.name, before.at = "c_0", (0.0, 1.4)
             chain.append(before)
         total.name = f"c_{t}"
         chain += [f, new, kept, total]
     title = "The road of $c$ alone: at each step one product with $f$ and one sum"
-    end = (2.75 * len(steps) + 1.0, 1.4)
+    end = (2.1 * len(steps) + 0.8, 1.4)
     return Picture(title, [*chain, _exit(chain[-1], end, "N, H")])
 
 

@@ -39,18 +39,18 @@ def gradient_reach(norms: np.ndarray[Any, Any], window: int) -> Figure:
     """
     norms = np.asarray(norms, dtype=float)
     T = len(norms)
-    if norms.shape != (T, T) or not norms.any() or window < 1:
+    if norms.shape != (T, T) or not np.tril(norms, -1).any() or window < 1:
         raise ValueError(
-            "gradient_reach: expected a square matrix with entries above zero and a window of one "
-            f"or more steps, got shape {norms.shape} and {window}"
+            "gradient_reach: expected a square matrix with entries above zero below its diagonal "
+            f"and a window of one or more steps, got shape {norms.shape} and {window}"
         )
     kept = np.subtract.outer(np.arange(T) // window, np.arange(T) // window) == 0
     lower = np.tril(np.ones((T, T), dtype=bool))
-    pairs = (kept & lower).sum() / lower.sum()
-    amount = norms[kept & lower].sum() / norms[lower].sum()
+    back = np.tril(lower, -1)  # a path to the step itself goes nowhere
+    pairs, amount = kept[back].mean(), norms[kept & back].sum() / norms[back].sum()
     title = (
         f"Windows of {window} compute {percent(pairs)} of the paths back in time\n"
-        f"and {percent(amount)} of the gradient (sum of the norms)"
+        f"and {percent(amount)} of what goes back (sum of the norms)"
     )
     figure = headed(6.0, 4.6, title)
     axes = figure.add_subplot()

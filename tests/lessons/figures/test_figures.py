@@ -278,10 +278,10 @@ def test_the_gradient_stops_between_windows(steps, window, borders):
 
 def test_reach_counts_what_a_window_keeps():
     title = FIGURES["reach"]().texts[0].get_text()
-    assert "compute 57.1 % of the paths" in title  # 12 of 21
-    assert "57.1 % of the gradient" in title
+    assert "compute 40.0 % of the paths" in title  # 6 of 15
+    assert "40.0 % of what goes back" in title
     title = gradient_reach(np.tril(np.ones((5, 5))), window=9).texts[0].get_text()
-    assert "100 % of the gradient" in title
+    assert "100 % of what goes back" in title
 
 
 def test_gates_have_a_row_for_each_of_the_units_that_change_most():
