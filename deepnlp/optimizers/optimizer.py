@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 from typing import Annotated, Any, NamedTuple
 
-from deepnlp.backend import Array, asarray, xp
+from deepnlp.backend import Array, asarray, table_rows, xp
 from deepnlp.kernels import kernel
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter, as_bases, at_every_place
@@ -91,10 +91,10 @@ class Optimizer:
                 updates.append(Update(W, parameter.grad, kept, self._scalars_of(parameter, t)))
                 continue
             ids, rows = parameter.sparse_grad
-            some = {slot: xp.take(array, ids, axis=0) for slot, array in kept.items()}
+            some = {slot: table_rows(array, ids) for slot, array in kept.items()}
             g = at_every_place(ids, rows)  # so that copies of a row are updated alike
             scalars = self._scalars_of(parameter, t)
-            updates.append(Update(xp.take(W, ids, axis=0), g, some, scalars))
+            updates.append(Update(table_rows(W, ids), g, some, scalars))
             written_back.append((ids, {"W": W, **kept}, {"W": updates[-1].W, **some}))
         update_all(self._formula, updates)
         for ids, arrays, some in written_back:

@@ -37,7 +37,7 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def gather() -> None:
+def gather(local: bool = False) -> None:
     """Put all sources in one folder, laid out as the checkout is."""
     for path in (path for pattern in COPIED for path in ROOT.glob(pattern) if path.is_file()):
         copy = SOURCE / path.relative_to(ROOT)
@@ -46,7 +46,7 @@ def gather() -> None:
             shutil.copy2(path, copy)
     _write(SOURCE / "index.md", (HERE / "index.md").read_text("utf-8"))
     write_api()
-    write_lite()
+    write_lite(SITE / "lite", local)
 
 
 def write_api() -> None:
@@ -75,13 +75,14 @@ def write_api() -> None:
             path.unlink()
 
 
-def write_lite() -> None:
+def write_lite(lite: Path, local: bool = False) -> None:
     """What JupyterLite serves: the lessons without outputs, and the wheel, which they install."""
-    lite = SITE / "lite"
-    (lite / "pypi").mkdir(parents=True, exist_ok=True)
-    for old in (lite / "pypi").glob("*.whl"):
-        old.unlink()
+    shutil.rmtree(lite / "pypi", ignore_errors=True)
+    (lite / "pypi").mkdir(parents=True)
+    (lite / "jupyter-lite.json").unlink(missing_ok=True)
     shutil.copy(page_build.wheel(), lite / "pypi")
+    if local:
+        use_local(lite)
     long = tomllib.loads((HERE / "lessons.toml").read_text("utf-8"))
     for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
         lesson = json.loads(path.read_text("utf-8"))
@@ -92,6 +93,44 @@ def write_lite() -> None:
         kernel = {"name": "python", "display_name": "Python (Pyodide)", "language": "python"}
         lesson["metadata"]["kernelspec"] = kernel
         _write(lite / "files" / path.name, json.dumps(lesson))
+
+
+def use_local(lite: Path) -> None:
+    """Let JupyterLite take the Pyodide of ``pyodide_files.py`` from beside it, and no network.
+
+    Its matplotlib is older than the package asks for, so the wheel asks for less.
+    """
+    import pyodide_files
+
+    for wheel in pyodide_files.wheels().glob("*.whl"):
+        shutil.copy(wheel, lite / "pypi")
+    for wheel in (lite / "pypi").glob("deepnlp*.whl"):
+        page_build.changed(wheel, b"matplotlib>=3.9", b"matplotlib>=3.8")
+    kernel = {
+        "pyodideUrl": "./../check/pyodide/pyodide.mjs",
+        "pipliteWheelUrl": f"./pypi/{next((lite / 'pypi').glob('piplite*.whl')).name}",
+        "disablePyPIFallback": True,
+    }
+    data = {
+        "exposeAppInBrowser": True,  # for tests
+        "litePluginSettings": {"@jupyterlite/pyodide-kernel-extension:kernel": kernel},
+    }
+    settings = {"jupyter-lite-schema-version": 0, "jupyter-config-data": data}
+    _write(lite / "jupyter-lite.json", json.dumps(settings))
+
+
+def lite_alone(folder: Path) -> Path:
+    """JupyterLite with the local Pyodide and nothing else of the site, to be tested."""
+    import pyodide_files
+
+    lite, html = folder / "source", folder / "html"
+    write_lite(lite, local=True)
+    command = [sys.executable, "-m", "jupyter", "lite", "build", "--apps", "notebooks"]
+    places = ["--lite-dir", lite, "--contents", lite / "files", "--output-dir", html / "lite"]
+    subprocess.run([*command, *places], cwd=lite, check=True, capture_output=True)
+    (html / "check").mkdir()
+    (html / "check" / "pyodide").symlink_to(pyodide_files.fetch(), target_is_directory=True)
+    return html
 
 
 def in_the_browser(long: dict[str, str]) -> list[dict[str, Any]]:
@@ -118,14 +157,21 @@ def in_the_browser(long: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def broken(html: Path) -> list[str]:
-    """Links within the site that lead nowhere; Sphinx knows not all."""
-    missing = []
-    for page in sorted(html.rglob("*.html")):
-        if page.is_relative_to(html / "lite"):
-            continue
-        for link in set(re.findall(r'(?:href|src)="([^"#]+)', page.read_text("utf-8"))):
-            path = unquote(link.partition("?")[0])
-            if path and not re.match(r"[a-z]+:|//", path) and not (page.parent / path).exists():
+    """Links within the site that lead nowhere, or to a place that a page has not."""
+    missing, places = [], {}
+    pages = [
+        page for page in sorted(html.rglob("*.html")) if not page.is_relative_to(html / "lite")
+    ]
+    for page in pages:
+        text = page.read_text("utf-8")
+        places[page] = set(re.findall(r'\b(?:id|name)="([^"]+)"', text))
+    for page in pages:
+        for link in set(re.findall(r'(?:href|src)="([^"]+)', page.read_text("utf-8"))):
+            path, _, place = unquote(link).partition("#")
+            if re.match(r"[a-z]+:|//", path):
+                continue
+            target = (page.parent / path.partition("?")[0]).resolve() if path else page
+            if not target.exists() or (place and place not in places.get(target, {place})):
                 missing.append(f"{page.relative_to(html)}: {link}")
     return missing
 
@@ -142,9 +188,9 @@ def main() -> None:
     parser.add_argument("--strict", action="store_true")
     parser.add_argument("--links", action="store_true")
     parser.add_argument("--gettext", action="store_true")
-    parser.add_argument("--local", action="store_true", help="the page's Python is a local one")
+    parser.add_argument("--local", action="store_true", help="Pyodide is a local one")
     options = parser.parse_args()
-    gather()
+    gather(options.local)
     strict = ["-W", "--keep-going"] if options.strict else []
     if options.links:
         return sphinx("linkcheck", *strict)

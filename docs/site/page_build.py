@@ -60,6 +60,16 @@ def lighter(wheel: Path, folder: Path) -> Path:
     return packed
 
 
+def changed(wheel: Path, old: bytes, new: bytes) -> None:
+    """Replace a text in the metadata of a wheel, in place."""
+    with zipfile.ZipFile(wheel) as archive:
+        files = [(item, archive.read(item)) for item in archive.infolist()]
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        for item, data in files:
+            is_metadata = item.filename.endswith("/METADATA")
+            archive.writestr(item, data.replace(old, new) if is_metadata else data)
+
+
 def codemirror() -> Path | None:
     """The editor in one file; None where npm is missing or reaches no registry."""
     made, folder = CACHE / "codemirror.js", CACHE / "npm"

@@ -1,3 +1,3 @@
 """What the tests run in a browser, or under Pyodide, is not imported here for doctests."""
 
-collect_ignore = ["lessons.py", "program.py"]
+collect_ignore = ["lessons.py", "lite.py", "program.py"]

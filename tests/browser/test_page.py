@@ -270,3 +270,24 @@ def test_of_two_mistakes_both_are_marked(monkeypatch):
         "self.dWh += self.h[:, t + 1].T @ da",
         "self.db += da.mean(axis=0)",
     ]
+
+
+def test_a_cell_that_calls_the_functions_gives_the_arguments(monkeypatch):
+    monkeypatch.syspath_prepend(PAGE)
+    import checking
+
+    code = """import numpy as np
+def scale_forward(x, p):
+    return x * p["w"], (x, p)
+def scale_backward(dout, cache):
+    x, p = cache
+    return {"dx": dout * p["w"], "dw": (dout * x).sum(axis=1)}
+p_tmp = {"w": np.full((3,), 2.0)}
+out, cache_tmp = scale_forward(np.random.randn(4, 3), p_tmp)
+"""
+    assert [vars(target)["call"] for target in checking.targets(code)] == [
+        "scale(np.random.randn(4, 3), p_tmp)"
+    ]
+    assert json.loads(checking.check(code))["ok"] is not True
+    assert json.loads(checking.check(code.replace("axis=1", "axis=0")))["ok"] is True
+    assert "the cell that tries them" in checking.check(code[: code.index("p_tmp =")])

@@ -92,6 +92,54 @@ def test_every_module_is_in_the_api(build):
 
 def test_links_that_lead_nowhere_are_found(build, tmp_path):
     (tmp_path / "api").mkdir()
-    (tmp_path / "index.html").write_text('<a href="api/a.html#b">a</a> <a href="https://b.c">b</a>')
-    (tmp_path / "api" / "a.html").write_text('<a href="../index.html?x=1"></a><img src="gone.png">')
-    assert build.broken(tmp_path) == ["api/a.html: gone.png"]
+    (tmp_path / "index.html").write_text(
+        '<a href="api/a.html#b">a</a> <a href="https://b.c">b</a> <a href="api/a.html#c">c</a>'
+    )
+    (tmp_path / "api" / "a.html").write_text(
+        '<p id="b"><a href="../index.html?x=1"></a><img src="gone.png"><a href="#d"></a>'
+    )
+    found = ["api/a.html: #d", "api/a.html: gone.png", "index.html: api/a.html#c"]
+    assert sorted(build.broken(tmp_path)) == found
+
+
+@pytest.mark.parametrize(
+    ("link", "wrong"),
+    [
+        ("https://example.org/a?b=c#d", ""),
+        ("https://example.org/a_(b)", ""),
+        ("mailto:a@example.org", ""),
+        ("http://example.org", "should be https"),
+        ("ftp://example.org", "should be https"),
+        ("//example.org/a", "should be https"),
+        ("https://example", "is not well formed"),
+        ("https:///a", "is not well formed"),
+        ("https://example.org/a.", "is not well formed"),
+        ("https://exa mple.org", "is not well formed"),
+        ("other.md", ""),
+        ("other.md#a-b-of-c", ""),
+        ("other.md#twice-1", ""),
+        ("#here", ""),
+        ("other.md#not-a-heading", "no such heading"),
+        ("#there", "no such heading"),
+        ("gone.md", "no such file"),
+    ],
+)
+def test_the_form_of_a_link(link, wrong, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Here\n")
+    other = "# A `b` of *c*\n## Twice\n```\n# not a heading\n```\n## Twice\n"
+    (tmp_path / "other.md").write_text(other)
+    assert of_site("links").fault(link, page) == wrong
+
+
+def test_all_links_are_well_formed():
+    module = of_site("links")
+    pages = [path for pattern in module.PAGES for path in ROOT.glob(pattern)]
+    assert len(pages) > 50
+    found = {
+        f"{page.relative_to(ROOT)}: {link}": wrong
+        for page in pages
+        for link in module.links(page.read_text("utf-8"))
+        if (wrong := module.fault(link, page))
+    }
+    assert found == {}

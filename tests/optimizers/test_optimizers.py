@@ -430,6 +430,30 @@ def test_clipping_scales_the_rows_and_leaves_them_sparse(array_backend, ids, max
     np.testing.assert_allclose(asnumpy(tables[0].grad), asnumpy(tables[1].grad), rtol=1e-14)
 
 
+@pytest.mark.parametrize("name", ["SGD", "AdaGrad", "lazy Adam"])
+def test_ids_may_be_wider_than_an_index(name, monkeypatch):
+    """With addresses of 32 bits, as in a browser, ids of int64 are; here those of uint64 are.
+
+    NumPy 2.0 takes no rows by them; NumPy 2.4 does.
+    """
+    take = np.take
+
+    def take_by_index(array, ids, **options):
+        assert np.can_cast(ids.dtype, np.intp, "safe")
+        return take(array, ids, **options)
+
+    monkeypatch.setattr(np, "take", take_by_index)
+    make = {**MAKE, "lazy Adam": lambda p: Adam(p, lr=0.3, lazy=True)}[name]
+    tables = []
+    for ids in (np.array([0, 3]), np.array([0, 3], dtype="uint64")):
+        table = Parameter(np.ones((5, 2)))
+        table.sparse_grad = (ids, np.full((2, 2), 0.5))
+        make([table]).step()
+        tables.append(table.value)
+    assert (tables[0] == tables[1]).all()
+    assert (tables[1][[0, 3]] != 1).all()
+
+
 def test_lazy_adam_moves_only_the_rows_it_has_seen(array_backend):
     ids = [7, 2, 7]
     lazy, dense = pair_of_tables(ids, "float64")

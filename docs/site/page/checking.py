@@ -13,7 +13,8 @@ from pathlib import Path
 
 NAME = "yours"
 OWN = re.compile(r"^#\s*check:(.*)$", re.MULTILINE)
-HELP = 'Say in a comment what to check, such as  # check: affine --input "x=5,4" --weight "w=4,3"'
+HELP = """Say in a comment what to check, such as  # check: affine --input "x=5,4" --weight "w=4,3"
+Or paste below your functions the cell that tries them, with a call of affine_forward on arrays."""
 
 
 class _Parser(ArgumentParser):
@@ -39,16 +40,39 @@ def targets(code):
     parser = _parser()
     if stated := OWN.findall(code):
         return [parser.parse_args(shlex.split(line)) for line in stated]
-    found = []
-    for node in ast.parse(code).body:
+    found, tree = [], ast.parse(code)
+    for node in tree.body:
         if isinstance(node, ast.ClassDef):
             methods = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
             found += [node.name] if methods & {"backward", "__call__", "forward"} else []
         elif isinstance(node, ast.FunctionDef) and node.name.endswith("_forward"):
             found.append(node.name.removesuffix("_forward"))
-    return [parser.parse_args([name, "--input", "x=5,4"]) for name in found] or [
+    calls = _calls(tree)
+    ways = {
+        name: ["--call", calls[name]] if name in calls else ["--input", "x=5,4"] for name in found
+    }
+    return [parser.parse_args([name, *way]) for name, way in ways.items()] or [
         parser.parse_args([])
     ]
+
+
+def _calls(tree):
+    """How a script itself calls each function, as in ``a, cache = affine_forward(x, W)``.
+
+    >>> _calls(ast.parse("a, cache = affine_forward(x, W)"))
+    {'affine': 'affine(x, W)'}
+    """
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            continue
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                name, forward, _ = call.func.id.partition("_forward")
+                if forward and name not in found:
+                    call.func.id = name
+                    found[name] = ast.unparse(call)
+    return found
 
 
 def _report(path, options):
