@@ -11,7 +11,7 @@ from deepnlp.backend.threads import in_parallel, one_blas_thread, slices
 
 # A piece must be worth waking a thread for, and so wide that reading the other operand again takes
 # little time beside the piece itself.
-SMALLEST_SHARED = 1 << 24  # multiplications in the whole product
+SMALLEST_SHARED = 1 << 23  # multiplications in the whole product
 LARGE_MATRIX = 1 << 22  # numbers of B: reading so many takes long, however few rows A has
 WIDTH, MOST_PIECES = 1024, 8  # rows or columns of a piece, where there are enough for two
 TILE = 8  # rows of products in float64 whose rows must not depend on how many there are

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, copy_context
 from functools import partial
+from itertools import chain, pairwise
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any
@@ -30,6 +31,7 @@ from threadpoolctl import ThreadpoolController
 
 from deepnlp.backend.checks import check_number
 
+_SHARED = 1 << 16
 _BLOCK = 1 << 18  # numbers; as many float32 as a core's own cache holds, with room to spare
 
 
@@ -67,30 +69,41 @@ class _Round:
     lock that an interrupted caller could leave locked.
     """
 
-    def __init__(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
-        self._work, self._left = work, iter(pieces)  # next() holds the interpreter's lock
+    def __init__(
+        self, work: Callable[[Any], None], pieces: Sequence[Any], threads: int
+    ) -> None:
+        self._work = work
+        cuts = [k * len(pieces) // threads for k in range(threads + 1)]
+        # next() of an iterator holds the interpreter's lock
+        self._shares = [iter(pieces[a:b]) for a, b in pairwise(cuts)]
         self._closed = False
         self._begun: list[None] = []  # an entry for each helper that has come
         self._ended: list[None] = []  # and for each that has gone
         self._gone: SimpleQueue[None] = SimpleQueue()  # wakes the caller
         self.error: BaseException | None = None
 
-    def take(self) -> None:
-        """Work on pieces until none is left; after an error no thread begins another."""
+    def take(self, thread: int) -> None:
+        """Work on pieces until none is left; after an error no thread begins another.
+
+        A thread begins with its own share, of which it has the rows in its cache: those that it
+        wrote in the round before. Then it takes what the others have left of theirs.
+        """
         _inside.set(True)
+        own = thread % len(self._shares)
+        left = chain(*self._shares[own:], *self._shares[:own])
         try:
-            for piece in self._left:
+            for piece in left:
                 self._work(piece)
         finally:
-            for _ in self._left:
+            for _ in left:
                 pass
 
-    def help(self) -> None:
+    def help(self, thread: int) -> None:
         """The same in a helper, unless the round is over."""
         self._begun.append(None)  # from here on the caller waits
         try:
             if not self._closed:
-                self.take()
+                self.take(thread)
         except BaseException as error:  # raised again in the caller's thread
             self.error = error
         self._ended.append(None)
@@ -119,7 +132,7 @@ class _Pool:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Callable[[int], None] | None] = SimpleQueue()
         self._started = 0
 
     def share(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
@@ -131,12 +144,12 @@ class _Pool:
             return
         if hasattr(_last, "round"):
             _last.round.close()
-        _last.round = this = _Round(work, pieces)
+        _last.round = this = _Round(work, pieces, 1 + helpers)
         try:
             for _ in range(helpers - self._jobs.qsize()):  # the others have not come yet
                 # A helper sees what the caller has set for its own context, as by numpy.errstate.
                 self._jobs.put(partial(copy_context().run, this.help))
-            copy_context().run(this.take)
+            copy_context().run(this.take, 0)
         finally:
             this.close()
             del _last.round  # it holds the arrays of the caller
@@ -151,15 +164,18 @@ class _Pool:
         """How many helpers there are, ``wanted`` at most."""
         try:
             while self._started < wanted:
-                threading.Thread(target=self._help, name="deepnlp", daemon=True).start()
-                self._started += 1
+                number = self._started + 1
+                threading.Thread(
+                    target=self._help, args=[number], name="deepnlp", daemon=True
+                ).start()
+                self._started = number
         except RuntimeError:  # the system gives no more threads
             pass
         return min(self._started, wanted)
 
-    def _help(self) -> None:
+    def _help(self, thread: int) -> None:
         while (job := self._jobs.get()) is not None:
-            job()
+            job(thread)
             del job  # it holds the arrays of the caller
         self._jobs.put(None)  # for the other helpers
 
@@ -225,6 +241,15 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
     [2, 4, 6]
     """
     _pool.share(work, pieces)
+
+
+def by_rows(function: Any, x: Any, y: Any) -> Any:
+    """A function of two numbers, such as ``xp.add``, of the entries of two arrays."""
+    if type(x) is not numpy.ndarray or x.shape != y.shape or x.dtype != y.dtype or x.size < _SHARED:
+        return function(x, y)
+    out = numpy.empty_like(x)
+    in_parallel(lambda r: function(x[r], y[r], out=out[r]), slices(len(x), -(-len(x) // 2)))
+    return out
 
 
 class _OneBlasThread:

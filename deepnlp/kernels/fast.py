@@ -18,7 +18,7 @@ from typing import Any
 
 from deepnlp.backend import Array, cache_blocks, xp
 from deepnlp.backend.functions import column_sums, masked_softmax, split_gates
-from deepnlp.backend.threads import even_blocks, in_parallel
+from deepnlp.backend.threads import by_rows, even_blocks, in_parallel
 from deepnlp.kernels.steps import ElementWise, LSTMSteps
 
 __all__ = [
@@ -247,7 +247,7 @@ def gelu(x: Array) -> tuple[Array, Array]:
 
 def gelu_backward(dy: Array, saved: Any) -> Array:
     """dx = dy times the slope, which is what the quick form saves."""
-    return NotImplemented if isinstance(saved, tuple) else dy * saved
+    return NotImplemented if isinstance(saved, tuple) else by_rows(xp.multiply, dy, saved)
 
 
 def gelu_tanh(x: Array) -> tuple[Array, Array]:
@@ -314,19 +314,23 @@ def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
     if n.dtype.char != "f" or dy.dtype != n.dtype or not n.size or n.dtype != g.dtype:
         return NotImplemented
     average = xp.full(D, 1 / D, n.dtype)
-    dx, dy_n = xp.empty(n.shape, n.dtype), xp.empty(n.shape, n.dtype)
+    dx, g_mean = xp.empty(n.shape, n.dtype), g * average
+    blocks = even_blocks(n.shape, arrays=4)
+    dg = xp.empty((len(blocks), D), n.dtype)
 
-    def some_rows(rows: Any) -> None:
-        d, product, a = dx[rows], dy_n[rows], n[rows]
-        xp.multiply(dy[rows], a, out=product)
-        slope = product @ (g * average)  # mean(dn n), with dn = g dy
+    def some_rows(block: tuple[int, Any]) -> None:
+        k, rows = block
+        d, a = dx[rows], n[rows]
+        product = dy[rows] * a
+        dg[k] = column_sums(product.reshape(-1, D))
+        slope = product @ g_mean  # mean(dn n), with dn = g dy
         xp.multiply(dy[rows], g, out=d)
         d -= (d @ average)[..., None]
-        d -= a * slope[..., None]
+        d -= xp.multiply(a, slope[..., None], out=product)
         d *= r[rows]
 
-    in_parallel(some_rows, even_blocks(n.shape, arrays=4))
-    return dx, column_sums(dy_n.reshape(-1, D))
+    in_parallel(some_rows, list(enumerate(blocks)))
+    return dx, column_sums(dg)
 
 
 def attention(
@@ -419,8 +423,8 @@ def at_every_place(ids: Array, sums: Array) -> Array:
 
 def add_rows(table: Array, ids: Array, rows: Array) -> None:
     """A loop over the rows, since ``add.at`` takes longer than one."""
-    for id_, row in zip(ids.tolist(), rows, strict=True):
-        table[id_] += row
+    ids, sums = sum_by_id(ids, rows)
+    table[ids] += sums
 
 
 def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:
