@@ -18,7 +18,7 @@ from typing import Any
 
 from deepnlp.backend import Array, asarray, check_shape, float_type, xp
 from deepnlp.backend.functions import MANY
-from deepnlp.backend.products import product
+from deepnlp.backend.products import products
 from deepnlp.kernels import kernel
 
 
@@ -112,9 +112,14 @@ class View(ABC):
     def accumulate(self, grad: Array) -> None:
         """Add an array of the view's shape to the gradient."""
 
-    def accumulate_product(self, A: Array, B: Array) -> None:
-        """Add the product of A (D, n) and B (n, M) to the gradient."""
-        self.accumulate(product(A, B))
+    def accumulate_product(self, A: Array, B: Array, *beside: tuple[Array, Array]) -> list[Array]:
+        """Add the product of A (D, n) and B (n, M) to the gradient.
+
+        Gives the products of the pairs ``beside``, which are computed together with it.
+        """
+        grad, *others = products((A, B), *beside)
+        self.accumulate(grad)
+        return others
 
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add row k of ``grad`` (n, D) to row ``ids[k]`` of the gradient, for each of n ids."""
@@ -304,7 +309,7 @@ class Parameter(View):
         """
         self._add(grad, copy=True)  # the caller keeps its array
 
-    def accumulate_product(self, A: Array, B: Array) -> None:
+    def accumulate_product(self, A: Array, B: Array, *beside: tuple[Array, Array]) -> list[Array]:
         """Add a matrix product to the gradient: grad += A B.
 
         The first product becomes the gradient; it is not copied.
@@ -314,14 +319,24 @@ class Parameter(View):
         A : array (D, n)
         B : array (n, M)
             So that A B has this Parameter's shape (D, M).
+        *beside : (array, array)
+            Factors of other products, which are computed together with it.
+
+        Returns
+        -------
+        list of array
+            The products ``beside``.
 
         Raises
         ------
         ValueError
             If the product has another shape.
         """
-        if self.trainable:
-            self._add(product(A, B), copy=False)
+        if not self.trainable:
+            return products(*beside)
+        grad, *others = products((A, B), *beside)
+        self._add(grad, copy=False)
+        return others
 
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add rows to the gradient: grad[ids[k]] += grad_k, repeated ids included.
@@ -413,9 +428,10 @@ class Transpose(View):
         """Add to the weight's gradient: dL/dW = (dL/dW^T)^T."""
         self._view.accumulate(grad.T)
 
-    def accumulate_product(self, A: Array, B: Array) -> None:
+    def accumulate_product(self, A: Array, B: Array, *beside: tuple[Array, Array]) -> list[Array]:
         """Add a product to the weight's gradient: (A B)^T = B^T A^T."""
-        self._view.accumulate_product(B.T, A.T)
+        others: list[Array] = self._view.accumulate_product(B.T, A.T, *beside)
+        return others
 
 
 def as_parameter(weight: Any, name: str) -> View:

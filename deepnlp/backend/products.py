@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any
 
 from deepnlp import backend
@@ -25,17 +26,29 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
     array([[3.],
            [3.]])
     """
-    n, (k, m) = len(A), B.shape
+    if out is None:
+        return products((A, B))[0]
     with one_blas_thread():
-        if not _is_shared(n, k, m):
-            return xp.matmul(A, B, out=out)
-        if out is None:
-            out = xp.empty((n, m), dtype=xp.result_type(A.dtype, B.dtype))
-        if n >= m:
-            in_parallel(lambda r: xp.matmul(A[r], B, out=out[r]), _pieces(n))
-        else:
-            in_parallel(lambda c: xp.matmul(A, B[:, c], out=out[:, c]), _pieces(m))
+        in_parallel(lambda piece: xp.matmul(*piece[:2], out=piece[2]), _pieces_of(A, B, out))
     return out
+
+
+def products(*factors: tuple[Array, Array]) -> list[Array]:
+    """A B for each pair, all shared out together: a thread is woken once for all of them.
+
+    >>> products((xp.ones((2, 3)), xp.ones((3, 1))), (xp.ones((1, 2)), xp.ones((2, 1))))
+    [array([[3.],
+           [3.]]), array([[2.]])]
+    """
+    outs = [
+        xp.empty((len(A), B.shape[1]), dtype=xp.result_type(A.dtype, B.dtype)) for A, B in factors
+    ]
+    pieces = [_pieces_of(*pair, out) for pair, out in zip(factors, outs)]
+    # The first pieces of all products, then the second: a thread has a part of each
+    in_turn = [piece for each in zip_longest(*pieces) for piece in each if piece is not None]
+    with one_blas_thread():
+        in_parallel(lambda piece: xp.matmul(*piece[:2], out=piece[2]), in_turn)
+    return outs
 
 
 def batched_product(A: Array, B: Array, out: Array | None = None) -> Array:
@@ -133,6 +146,16 @@ def _is_shared(n: int, k: int, m: int) -> bool:
     """Whether a product of (n, k) and (k, m) is shared out between threads."""
     large = n * k * m >= SMALLEST_SHARED or k * m >= LARGE_MATRIX
     return large and max(n, m) >= 4 * ALIGNED and backend.name() == "numpy"
+
+
+def _pieces_of(A: Array, B: Array, out: Array) -> list[Any]:
+    """A, B and the result, or what pieces of the result are made of: (A piece, B piece, piece)."""
+    n, (k, m) = len(A), B.shape
+    if not _is_shared(n, k, m):
+        return [(A, B, out)]
+    if n >= m:
+        return [(A[r], B, out[r]) for r in _pieces(n)]
+    return [(A, B[:, c], out[:, c]) for c in _pieces(m)]
 
 
 def _pieces(size: int) -> list[Any]:

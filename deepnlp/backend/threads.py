@@ -31,7 +31,6 @@ from threadpoolctl import ThreadpoolController
 
 from deepnlp.backend.checks import check_number
 
-_SHARED = 1 << 16
 _BLOCK = 1 << 18  # numbers; as many float32 as a core's own cache holds, with room to spare
 
 
@@ -241,15 +240,6 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
     [2, 4, 6]
     """
     _pool.share(work, pieces)
-
-
-def by_rows(function: Any, x: Any, y: Any) -> Any:
-    """A function of two numbers, such as ``xp.add``, of the entries of two arrays."""
-    if type(x) is not numpy.ndarray or x.shape != y.shape or x.dtype != y.dtype or x.size < _SHARED:
-        return function(x, y)
-    out = numpy.empty_like(x)
-    in_parallel(lambda r: function(x[r], y[r], out=out[r]), slices(len(x), -(-len(x) // 2)))
-    return out
 
 
 class _OneBlasThread:

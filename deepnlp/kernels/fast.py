@@ -18,7 +18,7 @@ from typing import Any
 
 from deepnlp.backend import Array, cache_blocks, xp
 from deepnlp.backend.functions import column_sums, masked_softmax, split_gates
-from deepnlp.backend.threads import by_rows, even_blocks, in_parallel
+from deepnlp.backend.threads import even_blocks, in_parallel
 from deepnlp.kernels.steps import ElementWise, LSTMSteps
 
 __all__ = [
@@ -241,13 +241,21 @@ def gelu(x: Array) -> tuple[Array, Array]:
         e *= a
         e += Phi
 
-    in_parallel(some_rows, even_blocks(x.shape, arrays=2))
+    in_parallel(some_rows, even_blocks(x.shape, arrays=1))
     return y, slope
 
 
 def gelu_backward(dy: Array, saved: Any) -> Array:
     """dx = dy times the slope, which is what the quick form saves."""
-    return NotImplemented if isinstance(saved, tuple) else by_rows(xp.multiply, dy, saved)
+    if isinstance(saved, tuple):
+        return NotImplemented
+    dx = xp.empty(dy.shape, dy.dtype)
+
+    def some_rows(rows: Any) -> None:
+        xp.multiply(dy[rows], saved[rows], out=dx[rows])
+
+    in_parallel(some_rows, even_blocks(dy.shape, arrays=1))
+    return dx
 
 
 def gelu_tanh(x: Array) -> tuple[Array, Array]:
@@ -303,7 +311,7 @@ def layer_norm(x: Array, g: Array, b: Array | None, eps: float) -> tuple[Array, 
         if b is not None:
             y[rows] += b
 
-    in_parallel(some_rows, even_blocks(x.shape, arrays=3))
+    in_parallel(some_rows, even_blocks(x.shape, arrays=2))
     return y, (n, r)
 
 
@@ -315,7 +323,7 @@ def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
         return NotImplemented
     average = xp.full(D, 1 / D, n.dtype)
     dx, g_mean = xp.empty(n.shape, n.dtype), g * average
-    blocks = even_blocks(n.shape, arrays=4)
+    blocks = even_blocks(n.shape, arrays=2)
     dg = xp.empty((len(blocks), D), n.dtype)
 
     def some_rows(block: tuple[int, Any]) -> None:
@@ -387,7 +395,7 @@ def attention_backward(
         xp.matmul(d, k[n], out=dq[n])
         xp.matmul(d.swapaxes(-1, -2), q[n], out=dk[n])
 
-    in_parallel(some_texts, even_blocks(a.shape, arrays=3))
+    in_parallel(some_texts, even_blocks(a.shape, arrays=2))
     return None
 
 

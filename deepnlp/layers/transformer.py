@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from deepnlp.backend import Array, Rng, xp
-from deepnlp.backend.threads import by_rows
+from deepnlp.backend import Array, Rng
 from deepnlp.layer import Layer, Sequential, check_layers
 from deepnlp.layers.activations import GELU, ReLU, SiLU, SwiGLU
 from deepnlp.layers.dense import Affine
@@ -183,8 +182,7 @@ class Residual(Layer):
         y = self.layer.forward(self.norm.forward(x) if self.order == "pre" else x, *others)
         if self.dropout is not None:
             y = self.dropout.forward(y)
-        y = by_rows(xp.add, x, y)
-        return y if self.order == "pre" else self.norm.forward(y)
+        return x + y if self.order == "pre" else self.norm.forward(x + y)
 
     def backward(self, dy: Array) -> Any:
         """dx = what comes by the road + what comes through f; and dothers, where f gives them."""
@@ -196,7 +194,7 @@ class Residual(Layer):
         dx, *dothers = _as_tuple(self.layer.backward(df))
         if self.order == "pre":
             dx = self.norm.backward(dx)
-        dx = by_rows(xp.add, dsum, dx)
+        dx = dsum + dx
         return (dx, *dothers) if dothers else dx
 
     def start(self, N: int) -> Any:
