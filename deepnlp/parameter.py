@@ -13,13 +13,18 @@ is added, as with a tied weight, or when there are as many ids as the weight has
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from deepnlp.backend import Array, asarray, check_shape, float_type, xp
 from deepnlp.backend.functions import MANY
-from deepnlp.backend.products import products
+from deepnlp.backend.products import product, product_later
+from deepnlp.backend.threads import later
 from deepnlp.kernels import kernel
+
+_later: ContextVar[Any] = ContextVar("later", default=None)  # see products_later
 
 
 @kernel
@@ -112,14 +117,9 @@ class View(ABC):
     def accumulate(self, grad: Array) -> None:
         """Add an array of the view's shape to the gradient."""
 
-    def accumulate_product(self, A: Array, B: Array, *beside: tuple[Array, Array]) -> list[Array]:
-        """Add the product of A (D, n) and B (n, M) to the gradient.
-
-        Gives the products of the pairs ``beside``, which are computed together with it.
-        """
-        grad, *others = products((A, B), *beside)
-        self.accumulate(grad)
-        return others
+    def accumulate_product(self, A: Array, B: Array) -> None:
+        """Add the product of A (D, n) and B (n, M) to the gradient."""
+        self.accumulate(product(A, B))
 
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add row k of ``grad`` (n, D) to row ``ids[k]`` of the gradient, for each of n ids."""
@@ -309,7 +309,7 @@ class Parameter(View):
         """
         self._add(grad, copy=True)  # the caller keeps its array
 
-    def accumulate_product(self, A: Array, B: Array, *beside: tuple[Array, Array]) -> list[Array]:
+    def accumulate_product(self, A: Array, B: Array) -> None:
         """Add a matrix product to the gradient: grad += A B.
 
         The first product becomes the gradient; it is not copied.
@@ -319,13 +319,6 @@ class Parameter(View):
         A : array (D, n)
         B : array (n, M)
             So that A B has this Parameter's shape (D, M).
-        *beside : (array, array)
-            Factors of other products, which are computed together with it.
-
-        Returns
-        -------
-        list of array
-            The products ``beside``.
 
         Raises
         ------
@@ -333,10 +326,12 @@ class Parameter(View):
             If the product has another shape.
         """
         if not self.trainable:
-            return products(*beside)
-        grad, *others = products((A, B), *beside)
-        self._add(grad, copy=False)
-        return others
+            return
+        if (later := _later.get()) is None:
+            self._add(product(A, B), copy=False)
+        else:
+            do, waiting = later
+            waiting.append((self, product_later(A, B, do)))
 
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add rows to the gradient: grad[ids[k]] += grad_k, repeated ids included.
@@ -428,10 +423,33 @@ class Transpose(View):
         """Add to the weight's gradient: dL/dW = (dL/dW^T)^T."""
         self._view.accumulate(grad.T)
 
-    def accumulate_product(self, A: Array, B: Array, *beside: tuple[Array, Array]) -> list[Array]:
+    def accumulate_product(self, A: Array, B: Array) -> None:
         """Add a product to the weight's gradient: (A B)^T = B^T A^T."""
-        others: list[Array] = self._view.accumulate_product(B.T, A.T, *beside)
-        return others
+        self._view.accumulate_product(B.T, A.T)
+
+
+@contextmanager
+def products_later() -> Iterator[None]:
+    """Context of a backward whose gradients that are products other threads compute meanwhile.
+
+    They are added in the end, in the order in which they came, so that every number of threads
+    gives the same bits. What they are products of must not change before.
+
+    >>> W = Parameter([[1.0, 2.0]])
+    >>> with products_later():
+    ...     W.accumulate_product(xp.ones((1, 3)), xp.ones((3, 2)))
+    >>> W.grad
+    array([[3., 3.]])
+    """
+    waiting: list[tuple[Parameter, Array]] = []
+    with later() as do:
+        token = _later.set((do, waiting))
+        try:
+            yield
+        finally:
+            _later.reset(token)
+    for parameter, grad in waiting:
+        parameter._add(grad, copy=False)
 
 
 def as_parameter(weight: Any, name: str) -> View:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import zip_longest
+from functools import partial
 from typing import Any
 
 from deepnlp import backend
@@ -26,29 +26,27 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
     array([[3.],
            [3.]])
     """
-    if out is None:
-        return products((A, B))[0]
+    n, (k, m) = len(A), B.shape
     with one_blas_thread():
-        in_parallel(lambda piece: xp.matmul(*piece[:2], out=piece[2]), _pieces_of(A, B, out))
+        if not _is_shared(n, k, m):
+            return xp.matmul(A, B, out=out)
+        if out is None:
+            out = xp.empty((n, m), dtype=xp.result_type(A.dtype, B.dtype))
+        in_parallel(lambda piece: xp.matmul(*piece[:2], out=piece[2]), _cut(A, B, out))
     return out
 
 
-def products(*factors: tuple[Array, Array]) -> list[Array]:
-    """A B for each pair, all shared out together: a thread is woken once for all of them.
+def product_later(A: Array, B: Array, do: Callable[[Callable[[], object]], None]) -> Array:
+    """The array for A B, which is written by what ``do`` is handed; a small one is there at once.
 
-    >>> products((xp.ones((2, 3)), xp.ones((3, 1))), (xp.ones((1, 2)), xp.ones((2, 1))))
-    [array([[3.],
-           [3.]]), array([[2.]])]
+    See :func:`deepnlp.backend.threads.later`. A and B must not change before.
     """
-    outs = [
-        xp.empty((len(A), B.shape[1]), dtype=xp.result_type(A.dtype, B.dtype)) for A, B in factors
-    ]
-    pieces = [_pieces_of(*pair, out) for pair, out in zip(factors, outs)]
-    # The first pieces of all products, then the second: a thread has a part of each
-    in_turn = [piece for each in zip_longest(*pieces) for piece in each if piece is not None]
-    with one_blas_thread():
-        in_parallel(lambda piece: xp.matmul(*piece[:2], out=piece[2]), in_turn)
-    return outs
+    if not _is_shared(len(A), *B.shape):
+        return product(A, B)
+    out = xp.empty((len(A), B.shape[1]), dtype=xp.result_type(A.dtype, B.dtype))
+    for a, b, piece in _cut(A, B, out):
+        do(partial(xp.matmul, a, b, out=piece))
+    return out
 
 
 def batched_product(A: Array, B: Array, out: Array | None = None) -> Array:
@@ -148,14 +146,11 @@ def _is_shared(n: int, k: int, m: int) -> bool:
     return large and max(n, m) >= 4 * ALIGNED and backend.name() == "numpy"
 
 
-def _pieces_of(A: Array, B: Array, out: Array) -> list[Any]:
-    """A, B and the result, or what pieces of the result are made of: (A piece, B piece, piece)."""
-    n, (k, m) = len(A), B.shape
-    if not _is_shared(n, k, m):
-        return [(A, B, out)]
-    if n >= m:
-        return [(A[r], B, out[r]) for r in _pieces(n)]
-    return [(A, B[:, c], out[:, c]) for c in _pieces(m)]
+def _cut(A: Array, B: Array, out: Array) -> list[tuple[Array, Array, Array]]:
+    """A large product in pieces: factors, and where their product goes."""
+    if len(A) >= B.shape[1]:
+        return [(A[r], B, out[r]) for r in _pieces(len(A))]
+    return [(A, B[:, c], out[:, c]) for c in _pieces(B.shape[1])]
 
 
 def _pieces(size: int) -> list[Any]:

@@ -17,8 +17,9 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, copy_context
 from functools import partial
 from itertools import chain, pairwise
@@ -57,7 +58,7 @@ _keep_freed_memory()
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether what runs is a piece of work that was shared out."""
 
-_last = threading.local()  # the round that each calling thread began last
+_last = threading.local()  # what each calling thread began last: a round, and work for later
 
 
 class _Round:
@@ -126,12 +127,31 @@ class _Round:
         self._begun, self._ended = [], []
 
 
+class _Later(_Round):
+    """Work that comes bit by bit, and that helpers do when they are free, one piece at a time."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda work: work(), [], 1)
+        self.waiting: deque[Callable[[], object]] = deque()
+
+    def take(self, thread: int) -> None:
+        """Do what has waited longest, if anything waits; after an error nothing does."""
+        _inside.set(True)
+        try:
+            self._work(self.waiting.popleft() if self.waiting else int)
+        except BaseException:
+            self.waiting.clear()
+            raise
+
+
 class _Pool:
     """The helpers, which sleep while there is nothing to do."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._jobs: SimpleQueue[Callable[[int], None] | None] = SimpleQueue()
+        self._bell: SimpleQueue[None] = SimpleQueue()  # rings once for each job
+        self._jobs: deque[Callable[[int], None] | None] = deque()
+        self._later: deque[Callable[[int], None]] = deque()  # jobs for when there are no others
         self._started = 0
 
     def share(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
@@ -145,9 +165,10 @@ class _Pool:
             _last.round.close()
         _last.round = this = _Round(work, pieces, 1 + helpers)
         try:
-            for _ in range(helpers - self._jobs.qsize()):  # the others have not come yet
+            for _ in range(helpers - len(self._jobs)):  # the others have not come yet
                 # A helper sees what the caller has set for its own context, as by numpy.errstate.
-                self._jobs.put(partial(copy_context().run, this.help))
+                self._jobs.append(partial(copy_context().run, this.help))
+                self._bell.put(None)
             copy_context().run(this.take, 0)
         finally:
             this.close()
@@ -155,9 +176,19 @@ class _Pool:
         if this.error is not None:
             raise this.error
 
+    def do(self, this: _Later, work: Callable[[], object]) -> None:
+        """Have a helper do some work when it is free; without helpers, do it."""
+        if _inside.get() or self._helpers(self.size - 1) < 1:
+            work()
+            return
+        this.waiting.append(work)
+        self._later.append(partial(copy_context().run, this.help))
+        self._bell.put(None)
+
     def end(self) -> None:
         """Let the helpers end once the work at hand is done, and those that are started later."""
-        self._jobs.put(None)
+        self._jobs.append(None)
+        self._bell.put(None)
 
     def _helpers(self, wanted: int) -> int:
         """How many helpers there are, ``wanted`` at most."""
@@ -173,10 +204,17 @@ class _Pool:
         return min(self._started, wanted)
 
     def _help(self, thread: int) -> None:
-        while (job := self._jobs.get()) is not None:
+        while (job := self._next()) is not None:
             job(thread)
             del job  # it holds the arrays of the caller
-        self._jobs.put(None)  # for the other helpers
+        self.end()  # for the other helpers
+
+    def _next(self) -> Callable[[int], None] | None:
+        self._bell.get()
+        try:
+            return self._jobs.popleft()
+        except IndexError:
+            return self._later.popleft()
 
 
 _pool = _Pool(_number_from_environment())
@@ -187,8 +225,8 @@ def _after_fork() -> None:
     global _pool
     _pool = _Pool(_pool.size)
     _one_blas_thread.after_fork()
-    if hasattr(_last, "round"):
-        _last.round.after_fork()
+    for this in vars(_last).values():
+        this.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
@@ -240,6 +278,32 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
     [2, 4, 6]
     """
     _pool.share(work, pieces)
+
+
+@contextmanager
+def later() -> Iterator[Callable[[Callable[[], object]], None]]:
+    """Context in which helpers do what is handed to them while the caller goes on.
+
+    At its end all is done. Whatever is handed over writes what nobody reads before.
+
+    >>> numbers = [1, 2, 3]
+    >>> with later() as do:
+    ...     do(numbers.reverse)
+    >>> numbers
+    [3, 2, 1]
+    """
+    pool, this = _pool, _Later()
+    _last.later = this
+    try:
+        yield partial(pool.do, this)
+        while this.waiting:
+            copy_context().run(this.take, 0)
+    finally:
+        this.waiting.clear()
+        this.close()
+        del _last.later
+    if this.error is not None:
+        raise this.error
 
 
 class _OneBlasThread:

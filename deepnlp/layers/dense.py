@@ -8,7 +8,7 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
-from deepnlp.backend.products import affine
+from deepnlp.backend.products import affine, product
 from deepnlp.layer import Layer
 from deepnlp.parameter import Parameter
 
@@ -93,9 +93,8 @@ class Affine(Layer):
         # y = x W + b
         if self.b is not None:
             self.b.accumulate(column_sums(dy_rows))
-        # dW = x^T dy, and dx = dy W^T, which is computed beside it
-        (dx,) = self.W.accumulate_product(rows(x).T, dy_rows, (dy_rows, self.W.value.T))
-        return dx.reshape(x.shape)
+        self.W.accumulate_product(rows(x).T, dy_rows)
+        return product(dy_rows, self.W.value.T).reshape(x.shape)
 
 
 class MatMul(Affine):

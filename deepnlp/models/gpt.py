@@ -16,7 +16,7 @@ from deepnlp.models import options
 from deepnlp.models.language_model import LayeredModel
 from deepnlp.models.parts import draw_by_depth
 from deepnlp.options import Option
-from deepnlp.parameter import Parameter
+from deepnlp.parameter import Parameter, products_later
 
 POSITIONS = ("learned", "sinusoidal", "rotary")
 
@@ -142,7 +142,9 @@ class GPT(LayeredModel):
     def backward(self, dloss: Any = 1) -> None:
         """Back through the output and every layer, last to first."""
         with one_blas_thread():
-            Sequential(*self.layers).backward(self.output.backward(dloss))
+            dh = self.output.backward(dloss)
+            with products_later():
+                Sequential(*self.layers).backward(dh)
 
     def start(self, N: int) -> Any:
         """The state of N texts of which nothing has been read.
