@@ -13,18 +13,14 @@ is added, as with a tied weight, or when there are as many ids as the weight has
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from deepnlp.backend import Array, asarray, check_shape, float_type, xp
 from deepnlp.backend.functions import MANY
 from deepnlp.backend.products import product, product_later
-from deepnlp.backend.threads import later
 from deepnlp.kernels import kernel
-
-_later: ContextVar[Any] = ContextVar("later", default=None)  # see products_later
 
 
 @kernel
@@ -312,7 +308,8 @@ class Parameter(View):
     def accumulate_product(self, A: Array, B: Array) -> None:
         """Add a matrix product to the gradient: grad += A B.
 
-        The first product becomes the gradient; it is not copied.
+        The first product becomes the gradient; it is not copied. In a context
+        :func:`deepnlp.backend.threads.later` a large product is added at its end.
 
         Parameters
         ----------
@@ -325,13 +322,8 @@ class Parameter(View):
         ValueError
             If the product has another shape.
         """
-        if not self.trainable:
-            return
-        if (later := _later.get()) is None:
-            self._add(product(A, B), copy=False)
-        else:
-            do, waiting = later
-            waiting.append((self, product_later(A, B, do)))
+        if self.trainable:
+            product_later(A, B, partial(self._add, copy=False))
 
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add rows to the gradient: grad[ids[k]] += grad_k, repeated ids included.
@@ -426,30 +418,6 @@ class Transpose(View):
     def accumulate_product(self, A: Array, B: Array) -> None:
         """Add a product to the weight's gradient: (A B)^T = B^T A^T."""
         self._view.accumulate_product(B.T, A.T)
-
-
-@contextmanager
-def products_later() -> Iterator[None]:
-    """Context of a backward whose gradients that are products other threads compute meanwhile.
-
-    They are added in the end, in the order in which they came, so that every number of threads
-    gives the same bits. What they are products of must not change before.
-
-    >>> W = Parameter([[1.0, 2.0]])
-    >>> with products_later():
-    ...     W.accumulate_product(xp.ones((1, 3)), xp.ones((3, 2)))
-    >>> W.grad
-    array([[3., 3.]])
-    """
-    waiting: list[tuple[Parameter, Array]] = []
-    with later() as do:
-        token = _later.set((do, waiting))
-        try:
-            yield
-        finally:
-            _later.reset(token)
-    for parameter, grad in waiting:
-        parameter._add(grad, copy=False)
 
 
 def as_parameter(weight: Any, name: str) -> View:

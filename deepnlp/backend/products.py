@@ -8,11 +8,11 @@ from typing import Any
 
 from deepnlp import backend
 from deepnlp.backend import Array, xp
-from deepnlp.backend.threads import in_parallel, one_blas_thread, slices
+from deepnlp.backend.threads import in_parallel, in_parallel_later, one_blas_thread, slices
 
 # A piece must be worth waking a thread for, and so wide that reading the other operand again takes
 # little time beside the piece itself.
-SMALLEST_SHARED = 1 << 23  # multiplications in the whole product
+SMALLEST_SHARED = 1 << 24  # multiplications in the whole product
 LARGE_MATRIX = 1 << 22  # numbers of B: reading so many takes long, however few rows A has
 WIDTH, MOST_PIECES = 1024, 8  # rows or columns of a piece, where there are enough for two
 TILE = 8  # rows of products in float64 whose rows must not depend on how many there are
@@ -32,21 +32,19 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
             return xp.matmul(A, B, out=out)
         if out is None:
             out = xp.empty((n, m), dtype=xp.result_type(A.dtype, B.dtype))
-        in_parallel(lambda piece: xp.matmul(*piece[:2], out=piece[2]), _cut(A, B, out))
+        in_parallel(*_shares(A, B, out, _pieces(max(n, m))))
     return out
 
 
-def product_later(A: Array, B: Array, do: Callable[[Callable[[], object]], None]) -> Array:
-    """The array for A B, which is written by what ``do`` is handed; a small one is there at once.
-
-    See :func:`deepnlp.backend.threads.later`. A and B must not change before.
-    """
+def product_later(A: Array, B: Array, end: Callable[[Array], None]) -> None:
+    """Call ``end`` with A B, a large one by the end of :func:`deepnlp.backend.threads.later`."""
     if not _is_shared(len(A), *B.shape):
-        return product(A, B)
+        end(product(A, B))
+        return
     out = xp.empty((len(A), B.shape[1]), dtype=xp.result_type(A.dtype, B.dtype))
-    for a, b, piece in _cut(A, B, out):
-        do(partial(xp.matmul, a, b, out=piece))
-    return out
+    shares = _shares(A, B, out, slices(max(out.shape), 4 * ALIGNED))
+    with one_blas_thread():
+        in_parallel_later(*shares, partial(end, out))
 
 
 def batched_product(A: Array, B: Array, out: Array | None = None) -> Array:
@@ -146,11 +144,11 @@ def _is_shared(n: int, k: int, m: int) -> bool:
     return large and max(n, m) >= 4 * ALIGNED and backend.name() == "numpy"
 
 
-def _cut(A: Array, B: Array, out: Array) -> list[tuple[Array, Array, Array]]:
-    """A large product in pieces: factors, and where their product goes."""
-    if len(A) >= B.shape[1]:
-        return [(A[r], B, out[r]) for r in _pieces(len(A))]
-    return [(A, B[:, c], out[:, c]) for c in _pieces(B.shape[1])]
+def _shares(A: Array, B: Array, out: Array, pieces: list[Any]) -> tuple[Any, list[Any]]:
+    """The work of a piece of a product, rows or columns of the result, and the pieces."""
+    if len(out) >= out.shape[1]:
+        return lambda r: xp.matmul(A[r], B, out=out[r]), pieces
+    return lambda c: xp.matmul(A, B[:, c], out=out[:, c]), pieces
 
 
 def _pieces(size: int) -> list[Any]:

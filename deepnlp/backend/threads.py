@@ -19,10 +19,9 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import partial
-from itertools import chain, pairwise
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any
@@ -58,7 +57,9 @@ _keep_freed_memory()
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether what runs is a piece of work that was shared out."""
 
-_last = threading.local()  # what each calling thread began last: a round, and work for later
+_waiting: ContextVar[Any] = ContextVar("waiting", default=None)  # see later()
+
+_last = threading.local()  # the round that each calling thread began last
 
 
 class _Round:
@@ -69,41 +70,36 @@ class _Round:
     lock that an interrupted caller could leave locked.
     """
 
-    def __init__(
-        self, work: Callable[[Any], None], pieces: Sequence[Any], threads: int
-    ) -> None:
-        self._work = work
-        cuts = [k * len(pieces) // threads for k in range(threads + 1)]
-        # next() of an iterator holds the interpreter's lock
-        self._shares = [iter(pieces[a:b]) for a, b in pairwise(cuts)]
+    def __init__(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
+        self._work, self._pieces = work, deque(pieces)
+        self._left = iter(pieces)  # next() holds the interpreter's lock
         self._closed = False
         self._begun: list[None] = []  # an entry for each helper that has come
         self._ended: list[None] = []  # and for each that has gone
         self._gone: SimpleQueue[None] = SimpleQueue()  # wakes the caller
         self.error: BaseException | None = None
 
-    def take(self, thread: int) -> None:
+    def take(self, pop: Callable[[], Any] | None = None) -> None:
         """Work on pieces until none is left; after an error no thread begins another.
 
-        A thread begins with its own share, of which it has the rows in its cache: those that it
-        wrote in the round before. Then it takes what the others have left of theirs.
+        The caller goes forward and helpers go backward, so that each finds in its own cache the
+        rows that it wrote in the round before.
         """
         _inside.set(True)
-        own = thread % len(self._shares)
-        left = chain(*self._shares[own:], *self._shares[:own])
+        pop = pop or self._pieces.popleft
         try:
-            for piece in left:
-                self._work(piece)
+            for _ in self._left:
+                self._work(pop())
         finally:
-            for _ in left:
+            for _ in self._left:
                 pass
 
-    def help(self, thread: int) -> None:
+    def help(self) -> None:
         """The same in a helper, unless the round is over."""
         self._begun.append(None)  # from here on the caller waits
         try:
             if not self._closed:
-                self.take(thread)
+                self.take(self._pieces.pop)
         except BaseException as error:  # raised again in the caller's thread
             self.error = error
         self._ended.append(None)
@@ -127,31 +123,13 @@ class _Round:
         self._begun, self._ended = [], []
 
 
-class _Later(_Round):
-    """Work that comes bit by bit, and that helpers do when they are free, one piece at a time."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda work: work(), [], 1)
-        self.waiting: deque[Callable[[], object]] = deque()
-
-    def take(self, thread: int) -> None:
-        """Do what has waited longest, if anything waits; after an error nothing does."""
-        _inside.set(True)
-        try:
-            self._work(self.waiting.popleft() if self.waiting else int)
-        except BaseException:
-            self.waiting.clear()
-            raise
-
-
 class _Pool:
     """The helpers, which sleep while there is nothing to do."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._bell: SimpleQueue[None] = SimpleQueue()  # rings once for each job
-        self._jobs: deque[Callable[[int], None] | None] = deque()
-        self._later: deque[Callable[[int], None]] = deque()  # jobs for when there are no others
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._leisure: deque[Callable[[], None]] = deque()  # jobs for when there is no other
         self._started = 0
 
     def share(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
@@ -163,58 +141,54 @@ class _Pool:
             return
         if hasattr(_last, "round"):
             _last.round.close()
-        _last.round = this = _Round(work, pieces, 1 + helpers)
+        _last.round = this = _Round(work, pieces)
         try:
-            for _ in range(helpers - len(self._jobs)):  # the others have not come yet
+            for _ in range(helpers - self._jobs.qsize()):  # the others have not come yet
                 # A helper sees what the caller has set for its own context, as by numpy.errstate.
-                self._jobs.append(partial(copy_context().run, this.help))
-                self._bell.put(None)
-            copy_context().run(this.take, 0)
+                self._jobs.put(partial(copy_context().run, this.help))
+            copy_context().run(this.take)
         finally:
             this.close()
             del _last.round  # it holds the arrays of the caller
         if this.error is not None:
             raise this.error
 
-    def do(self, this: _Later, work: Callable[[], object]) -> None:
-        """Have a helper do some work when it is free; without helpers, do it."""
-        if _inside.get() or self._helpers(self.size - 1) < 1:
-            work()
-            return
-        this.waiting.append(work)
-        self._later.append(partial(copy_context().run, this.help))
-        self._bell.put(None)
+    def share_later(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> list[_Round]:
+        """Rounds of one piece each, which helpers work on when they are free."""
+        rounds = [_Round(work, [piece]) for piece in pieces]
+        helpers = 0 if _inside.get() else self._helpers(self.size - 1)
+        for this in rounds:
+            if helpers < 1:
+                copy_context().run(this.take)
+            else:
+                self._leisure.append(partial(copy_context().run, this.help))
+        return rounds
 
     def end(self) -> None:
         """Let the helpers end once the work at hand is done, and those that are started later."""
-        self._jobs.append(None)
-        self._bell.put(None)
+        self._jobs.put(None)
 
     def _helpers(self, wanted: int) -> int:
         """How many helpers there are, ``wanted`` at most."""
         try:
             while self._started < wanted:
-                number = self._started + 1
-                threading.Thread(
-                    target=self._help, args=[number], name="deepnlp", daemon=True
-                ).start()
-                self._started = number
+                threading.Thread(target=self._help, name="deepnlp", daemon=True).start()
+                self._started += 1
         except RuntimeError:  # the system gives no more threads
             pass
         return min(self._started, wanted)
 
-    def _help(self, thread: int) -> None:
+    def _help(self) -> None:
         while (job := self._next()) is not None:
-            job(thread)
+            job()
             del job  # it holds the arrays of the caller
-        self.end()  # for the other helpers
+        self._jobs.put(None)  # for the other helpers
 
-    def _next(self) -> Callable[[int], None] | None:
-        self._bell.get()
-        try:
-            return self._jobs.popleft()
-        except IndexError:
-            return self._later.popleft()
+    def _next(self) -> Callable[[], None] | None:
+        if self._jobs.empty() and self._leisure:
+            with suppress(IndexError):  # another helper was quicker
+                return self._leisure.popleft()
+        return self._jobs.get()
 
 
 _pool = _Pool(_number_from_environment())
@@ -225,8 +199,8 @@ def _after_fork() -> None:
     global _pool
     _pool = _Pool(_pool.size)
     _one_blas_thread.after_fork()
-    for this in vars(_last).values():
-        this.after_fork()
+    if hasattr(_last, "round"):
+        _last.round.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
@@ -281,29 +255,48 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
 
 
 @contextmanager
-def later() -> Iterator[Callable[[Callable[[], object]], None]]:
-    """Context in which helpers do what is handed to them while the caller goes on.
-
-    At its end all is done. Whatever is handed over writes what nobody reads before.
+def later() -> Iterator[None]:
+    """Context in which the work of :func:`in_parallel_later` goes on beside the caller's own.
 
     >>> numbers = [1, 2, 3]
-    >>> with later() as do:
-    ...     do(numbers.reverse)
+    >>> with later():
+    ...     in_parallel_later(numbers.append, [4], numbers.reverse)
+    ...     numbers[0] = 7
     >>> numbers
-    [3, 2, 1]
+    [4, 3, 2, 7]
     """
-    pool, this = _pool, _Later()
-    _last.later = this
+    rounds, ends = waiting = [], []
+    token = _waiting.set(waiting)
     try:
-        yield partial(pool.do, this)
-        while this.waiting:
-            copy_context().run(this.take, 0)
+        yield
+        for this in rounds:
+            copy_context().run(this.take)
     finally:
-        this.waiting.clear()
-        this.close()
-        del _last.later
-    if this.error is not None:
-        raise this.error
+        _waiting.reset(token)
+        for this in rounds:
+            this.close()
+    for this in rounds:
+        if this.error is not None:
+            raise this.error
+    for end in ends:
+        end()
+
+
+def in_parallel_later(
+    work: Callable[[Any], None], pieces: Sequence[Any], end: Callable[[], None]
+) -> None:
+    """Call ``work(piece)`` for every piece, and then ``end()``: by the end of :func:`later`.
+
+    There helpers work on pieces when nothing else is shared out, and the ends come in the order of
+    the calls. Outside all is done at once.
+    """
+    if (waiting := _waiting.get()) is None:
+        in_parallel(work, pieces)
+        end()
+    else:
+        rounds, ends = waiting
+        rounds += _pool.share_later(work, pieces)
+        ends.append(end)
 
 
 class _OneBlasThread:

@@ -241,7 +241,7 @@ def gelu(x: Array) -> tuple[Array, Array]:
         e *= a
         e += Phi
 
-    in_parallel(some_rows, even_blocks(x.shape, arrays=1))
+    in_parallel(some_rows, even_blocks(x.shape, arrays=2))
     return y, slope
 
 
@@ -395,7 +395,7 @@ def attention_backward(
         xp.matmul(d, k[n], out=dq[n])
         xp.matmul(d.swapaxes(-1, -2), q[n], out=dk[n])
 
-    in_parallel(some_texts, even_blocks(a.shape, arrays=2))
+    in_parallel(some_texts, even_blocks(a.shape, arrays=3))
     return None
 
 

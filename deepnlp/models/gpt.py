@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.initialisers import normal
-from deepnlp.backend.threads import one_blas_thread
+from deepnlp.backend.threads import later, one_blas_thread
 from deepnlp.layer import Sequential, map_state, with_rows
 from deepnlp.layers import AffineSoftmaxWithLoss, Dropout, Embedding, TransformerBlock
 from deepnlp.layers.positions import PositionalEmbedding, SinusoidalPositions
@@ -16,7 +16,7 @@ from deepnlp.models import options
 from deepnlp.models.language_model import LayeredModel
 from deepnlp.models.parts import draw_by_depth
 from deepnlp.options import Option
-from deepnlp.parameter import Parameter, products_later
+from deepnlp.parameter import Parameter
 
 POSITIONS = ("learned", "sinusoidal", "rotary")
 
@@ -143,7 +143,7 @@ class GPT(LayeredModel):
         """Back through the output and every layer, last to first."""
         with one_blas_thread():
             dh = self.output.backward(dloss)
-            with products_later():
+            with later():  # the gradients of weights, while that of x goes down
                 Sequential(*self.layers).backward(dh)
 
     def start(self, N: int) -> Any:
