@@ -247,15 +247,7 @@ def gelu(x: Array) -> tuple[Array, Array]:
 
 def gelu_backward(dy: Array, saved: Any) -> Array:
     """dx = dy times the slope, which is what the quick form saves."""
-    if isinstance(saved, tuple):
-        return NotImplemented
-    dx = xp.empty(dy.shape, dy.dtype)
-
-    def some_rows(rows: Any) -> None:
-        xp.multiply(dy[rows], saved[rows], out=dx[rows])
-
-    in_parallel(some_rows, even_blocks(dy.shape, arrays=1))
-    return dx
+    return NotImplemented if isinstance(saved, tuple) else dy * saved
 
 
 def gelu_tanh(x: Array) -> tuple[Array, Array]:
@@ -322,8 +314,7 @@ def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
     if n.dtype.char != "f" or dy.dtype != n.dtype or not n.size or n.dtype != g.dtype:
         return NotImplemented
     average = xp.full(D, 1 / D, n.dtype)
-    dx, g_mean = xp.empty(n.shape, n.dtype), g * average
-    blocks = even_blocks(n.shape, arrays=2)
+    dx, blocks = xp.empty(n.shape, n.dtype), even_blocks(n.shape, arrays=2)
     dg = xp.empty((len(blocks), D), n.dtype)
 
     def some_rows(block: tuple[int, Any]) -> None:
@@ -331,7 +322,7 @@ def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
         d, a = dx[rows], n[rows]
         product = dy[rows] * a
         dg[k] = column_sums(product.reshape(-1, D))
-        slope = product @ g_mean  # mean(dn n), with dn = g dy
+        slope = product @ (g * average)  # mean(dn n), with dn = g dy
         xp.multiply(dy[rows], g, out=d)
         d -= (d @ average)[..., None]
         d -= xp.multiply(a, slope[..., None], out=product)
@@ -352,14 +343,11 @@ def attention(
         return NotImplemented
     z = xp.empty((*q.shape[:-1], k.shape[-2]), q.dtype)
     seen = None if hidden is None else xp.asarray(~hidden, z.dtype)
-    limit = ORDINARY / max(abs(scale), 1e-30)
     ones = xp.ones(z.shape[-1], z.dtype)
 
     def some_texts(n: Any) -> None:
-        s = xp.matmul(q[n], k[n].swapaxes(-1, -2), out=z[n])
-        ordinary = s.max() < limit and s.min() > -limit
-        s *= scale
-        if ordinary:
+        s = xp.matmul(scale * q[n], k[n].swapaxes(-1, -2), out=z[n])
+        if s.max() < ORDINARY and s.min() > -ORDINARY:
             xp.exp(s, out=s)
             if seen is not None:
                 s *= seen[n] if seen.ndim == 4 else seen
@@ -386,12 +374,11 @@ def attention_backward(
     def some_texts(n: Any) -> None:
         weights = a[n] if noise is None else noise[n] * a[n]
         xp.matmul(weights.swapaxes(-1, -2), dy[n], out=dv[n])
-        d = xp.matmul(dy[n], v[n].swapaxes(-1, -2))
+        d = xp.matmul(scale * dy[n], v[n].swapaxes(-1, -2))
         if noise is not None:
             d *= noise[n]
         d -= xp.einsum("...ts,...ts->...t", d, a[n])[..., None]
         d *= a[n]
-        d *= scale
         xp.matmul(d, k[n], out=dq[n])
         xp.matmul(d.swapaxes(-1, -2), q[n], out=dk[n])
 
