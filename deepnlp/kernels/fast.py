@@ -417,9 +417,10 @@ def at_every_place(ids: Array, sums: Array) -> Array:
 
 
 def add_rows(table: Array, ids: Array, rows: Array) -> None:
-    """A loop over the rows, since ``add.at`` takes longer than one."""
-    ids, sums = sum_by_id(ids, rows)
-    table[ids] += sums
+    """The sums by id, of which the first term is what stands in the table."""
+    seen = xp.unique(ids)
+    both = xp.concatenate([seen, ids]), xp.concatenate([table[seen], rows])
+    table[seen] = sum_by_id(*both)[1]
 
 
 def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:
