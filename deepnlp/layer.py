@@ -471,11 +471,11 @@ class Layer:
         for name, value in vars(self).items():
             if name.startswith("_"):
                 continue
-            items = {name: value}
-            if isinstance(value, list | tuple | dict):
+            items = [(name, value)]
+            if isinstance(value, (list, tuple, dict)):
                 pairs = value.items() if isinstance(value, dict) else enumerate(value)
-                items = {f"{name}.{index}": item for index, item in pairs}
-            for place, item in items.items():
+                items = [(f"{name}.{index}", item) for index, item in pairs]
+            for place, item in items:
                 if isinstance(item, kind):
                     yield path + place, item
                 if isinstance(item, Layer):
@@ -535,7 +535,9 @@ def _gradient_checked(backward: Callable[..., Any]) -> Callable[..., Any]:
     def checked(self: Layer, gradient: Any = 1, *others: Any, **by_name: Any) -> Any:
         _, letters = declared(self.axes)
         if self._kept and letters:  # a loss declares no output: its gradient is a number
-            self._expect_exactly(name, gradient, letters, self._output_shape)
+            shapes = _shapes((gradient,))
+            if shapes is None or shapes[0][0] != self._output_shape:
+                self._expect_exactly(name, gradient, letters, self._output_shape)
         return backward(self, gradient, *others, **by_name)
 
     return checked

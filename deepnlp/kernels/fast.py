@@ -301,7 +301,7 @@ def layer_norm(x: Array, g: Array, b: Array | None, eps: float) -> tuple[Array, 
         if b is not None:
             y[rows] += b
 
-    in_parallel(some_rows, even_blocks(x.shape, arrays=3))
+    in_parallel(some_rows, even_blocks(x.shape, arrays=2))
     return y, (n, r)
 
 
@@ -312,19 +312,22 @@ def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
     if n.dtype.char != "f" or dy.dtype != n.dtype or not n.size or n.dtype != g.dtype:
         return NotImplemented
     average = xp.full(D, 1 / D, n.dtype)
-    dx, dy_n = xp.empty(n.shape, n.dtype), xp.empty(n.shape, n.dtype)
+    dx, blocks = xp.empty(n.shape, n.dtype), even_blocks(n.shape, arrays=2)
+    dg = xp.empty((len(blocks), D), n.dtype)
 
-    def some_rows(rows: Any) -> None:
-        d, product, a = dx[rows], dy_n[rows], n[rows]
-        xp.multiply(dy[rows], a, out=product)
+    def some_rows(block: tuple[int, Any]) -> None:
+        k, rows = block
+        d, a = dx[rows], n[rows]
+        product = dy[rows] * a
+        dg[k] = column_sums(product.reshape(-1, D))
         slope = product @ (g * average)  # mean(dn n), with dn = g dy
         xp.multiply(dy[rows], g, out=d)
         d -= (d @ average)[..., None]
-        d -= a * slope[..., None]
+        d -= xp.multiply(a, slope[..., None], out=product)
         d *= r[rows]
 
-    in_parallel(some_rows, even_blocks(n.shape, arrays=4))
-    return dx, column_sums(dy_n.reshape(-1, D))
+    in_parallel(some_rows, list(enumerate(blocks)))
+    return dx, column_sums(dg)
 
 
 def attention(
@@ -338,14 +341,11 @@ def attention(
         return NotImplemented
     z = xp.empty((*q.shape[:-1], k.shape[-2]), q.dtype)
     seen = None if hidden is None else xp.asarray(~hidden, z.dtype)
-    limit = ORDINARY / max(abs(scale), 1e-30)
     ones = xp.ones(z.shape[-1], z.dtype)
 
     def some_texts(n: Any) -> None:
-        s = xp.matmul(q[n], k[n].swapaxes(-1, -2), out=z[n])
-        ordinary = s.max() < limit and s.min() > -limit
-        s *= scale
-        if ordinary:
+        s = xp.matmul(scale * q[n], k[n].swapaxes(-1, -2), out=z[n])
+        if s.max() < ORDINARY and s.min() > -ORDINARY:
             xp.exp(s, out=s)
             if seen is not None:
                 s *= seen[n] if seen.ndim == 4 else seen
@@ -372,12 +372,11 @@ def attention_backward(
     def some_texts(n: Any) -> None:
         weights = a[n] if noise is None else noise[n] * a[n]
         xp.matmul(weights.swapaxes(-1, -2), dy[n], out=dv[n])
-        d = xp.matmul(dy[n], v[n].swapaxes(-1, -2))
+        d = xp.matmul(scale * dy[n], v[n].swapaxes(-1, -2))
         if noise is not None:
             d *= noise[n]
         d -= xp.einsum("...ts,...ts->...t", d, a[n])[..., None]
         d *= a[n]
-        d *= scale
         xp.matmul(d, k[n], out=dq[n])
         xp.matmul(d.swapaxes(-1, -2), q[n], out=dk[n])
 
@@ -416,9 +415,10 @@ def at_every_place(ids: Array, sums: Array) -> Array:
 
 
 def add_rows(table: Array, ids: Array, rows: Array) -> None:
-    """A loop over the rows, since ``add.at`` takes longer than one."""
-    for id_, row in zip(ids.tolist(), rows, strict=True):
-        table[id_] += row
+    """The sums by id, of which the first term is what stands in the table."""
+    seen = xp.unique(ids)
+    both = xp.concatenate([seen, ids]), xp.concatenate([table[seen], rows])
+    table[seen] = sum_by_id(*both)[1]
 
 
 def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:
