@@ -18,6 +18,7 @@ from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting import located
 from deepnlp.diagnosis.searching import explain_in_groups, explain_together, specificity
 from deepnlp.gradcheck.causes import Cause
+from deepnlp.gradcheck.checks import reason_for_shape
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
 
@@ -70,7 +71,8 @@ def describe(problem: Problem, row: Row) -> Guess:
     """How a gradient differs, where no mistake that is known explains it."""
     wrong, right, name = row.analytic, row.numeric, row.name
     if wrong.shape != right.shape:
-        return say("shape", {}, name=name, shape=wrong.shape, wanted=right.shape)
+        cause, reason = reason_for_shape(problem.subject, row)
+        return say("shape", {}, cause=cause, note=row.note, reason=reason)
     off = numpy.abs(wrong - right) > min(1e-6, 0.1 * row.error) * numpy.abs(right).max(initial=0)
     place = {"name": name, "count": off.sum(), "size": off.size, "where": list(row.index)}
     if row.error <= TRACE:
