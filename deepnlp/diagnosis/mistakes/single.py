@@ -57,6 +57,8 @@ def other_pieces(problem: Problem, name: str) -> Iterator[Guess]:
     for dy in problem.subject.weights:
         if dy.shape != right.shape or wrong.shape != right.shape or not dy.all() or right.size < 5:
             continue
+        if ratio(wrong, right) is not None:  # a factor is wrong, not where it is cut off
+            continue
         slopes = [numpy.unique((g / dy).round(6)) for g in (wrong, right)]
         if len(slopes[0]) <= 2 <= len(slopes[1]) <= 3:
             told, wanted = (" and ".join(f"{slope + 0.0:g}" for slope in s) for s in slopes)

@@ -50,6 +50,8 @@ class Note:
         Whether it is right; None if that is not known.
     made_from : list of Note
         What stored, or returned, the values that it reads.
+    held : int
+        A number that is the same for the same array: of the whole, where a part was stored.
     """
 
     ran: Ran
@@ -58,6 +60,7 @@ class Note:
     value: HostArray | None
     verdict: bool | None = None
     made_from: list[Note] = field(default_factory=list)
+    held: int = 0
 
     @property
     def is_handed_on(self) -> bool:
@@ -138,16 +141,14 @@ class Located:
     def _end_of(self, name: str) -> Note | None:
         """What stored a wrong gradient, by its value or its name."""
         wrong, bare = self.problem.wrong[name], name.rpartition(".")[2]
-        backwards = self.notes[::-1]
-        alike = [n for n in backwards if n.of == bare]
+        held, back = _numbers(wrong), self.notes[::-1]
+        alike = [n for n in back if n.of == bare]
+        shaped = [n for n in alike if n.value is not None and n.value.shape == wrong.shape]
         orders = (
-            [n for n in backwards if n.value is not None and distance(n.value, wrong) < 1e-9],
-            [
-                n
-                for n in alike
-                if n.is_part or (n.value is not None and n.value.shape == wrong.shape)
-            ],
-            [n for n in backwards if isinstance(n.statement, ast.Return)],
+            [n for n in back if n.value is not None and distance(n.value, wrong) < 1e-9],
+            [n for n in back if n.held == held],
+            [n for n in alike if n.is_part or n in shaped],
+            [n for n in back if isinstance(n.statement, ast.Return)],
             alike,
         )
         return next((notes[0] for notes in orders if notes), None)
@@ -242,7 +243,8 @@ def _listed(lines: list[int]) -> str:
 
 def _stored_at(problem: Problem, name: str, reason: str) -> str:
     """The line that stores or returns a gradient, by its name; why no more is known."""
-    found = problem.subject.caller.code.backward or problem.subject.caller.code.forward
+    given = problem.subject.caller.code
+    found = (given.in_torch and given.in_torch[1]) or given.backward or given.forward
     code = getattr(getattr(found, "__func__", found), "__code__", None)
     ran = None if code is None else ran_of(code)
     told = phrase("not_evaluated", reason=reason) if reason else ""
@@ -272,7 +274,7 @@ def _notes(backward: Backward) -> list[Note]:
     trees = {id(ran.tree): ran for ran in backward.ran}
     evaluator = backward.evaluator
     stored: dict[Any, list[Note]] = {}  # what a name holds, and what was added to it
-    holding: dict[Any, Note] = {}  # the last that gave an array, by its numbers
+    holding: dict[int, Note] = {}  # the last that gave an array, by its numbers
     returned: list[Note] = []  # by functions that were called and not yet used
 
     def key(ran: Ran, name: str) -> Any:
@@ -308,7 +310,8 @@ def _notes(backward: Backward) -> list[Note]:
             stored[key(ran, one.base)] = [*before, one]
             notes.append(one)
             if _is_real(held):
-                holding[_numbers(held)] = one
+                one.held = _numbers(held)
+                holding[one.held] = one
             if isinstance(statement, ast.Return):
                 returned.append(one)
 
@@ -324,9 +327,9 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, _NUMBERS) and numpy.asarray(value).dtype.kind == "f"
 
 
-def _numbers(array: Any) -> Any:
+def _numbers(array: Any) -> int:
     """The same for arrays that hold the same."""
-    return numpy.shape(array), numpy.asarray(array).tobytes()
+    return hash((numpy.shape(array), numpy.asarray(array).tobytes()))
 
 
 def _doubled(backward: Backward) -> list[Note]:
