@@ -33,6 +33,10 @@ def simple(problem: Problem, name: str) -> Iterator[Guess]:
     elif factor and not is_one(factor) and numpy.count_nonzero(right) > 1:
         told = problem.name_factor(factor)  # of a single number, anything is a multiple
         yield say("multiple", {name: factor * right}, name=name, factor=told)
+    for axes in (None, *range(right.ndim)) if name not in problem.subject.input_names else ():
+        spread = numpy.broadcast_to(right.sum(axis=axes, keepdims=True), right.shape)
+        if right.ndim and spread.any():
+            yield say("spread", {name: spread}, name=name)
     if right.ndim == 2:
         yield say("transposed", {name: right.T}, name=name)
     extra = wrong.ndim - right.ndim
