@@ -211,15 +211,19 @@ def of_statement(ran: Ran, statement: Slot) -> Iterator[Change]:
 def _indented(statement: Slot) -> Iterator[Change]:
     """The ``return`` that ends a loop behind it; or the next statement as the loop's last."""
     node = statement.node
+
+    def loop(body: list[ast.stmt]) -> Any:
+        return ast.copy_location(ast.For(node.target, node.iter, body, []), node)
+
     *rest, last = node.body
     if rest and isinstance(last, ast.Return):
-        whole = ast.If(ast.Constant(True), [ast.For(node.target, node.iter, rest, []), last], [])
-        yield Change(c.TERM_MISSING, statement, [(statement, ast.copy_location(whole, node))], 1.2)
+        whole = ast.copy_location(ast.If(ast.Constant(True), [loop(rest), last], []), node)
+        puts = [(statement, ast.fix_missing_locations(whole))]
+        yield Change(c.TERM_MISSING, statement, puts, 1.2)
     block, place = getattr(statement.parent, statement.field), statement.index or 0
     behind = Slot(statement.parent, statement.field, place + 1)
     if len(block) > place + 1 and isinstance(behind.node, ast.Assign | ast.AugAssign):
-        longer = ast.For(node.target, node.iter, [*node.body, behind.node], [])
-        puts = [(statement, ast.copy_location(longer, node)), (behind, ast.Pass())]
+        puts = [(statement, loop([*node.body, behind.node])), (behind, ast.Pass())]
         yield Change(c.TERM_MISSING, statement, puts, 1.2)
 
 

@@ -63,20 +63,24 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
 
 def scaled_places(ran: Ran, statement: Slot) -> Iterator[Change]:
     """The places of a loop without the stride: ``i`` for ``i * stride``, wherever it stands."""
-    loops = loop_variables(ran)
+    loops, node = loop_variables(ran), statement.node
     found = [
         slot
-        for slot in expressions(statement.node)
+        for slot in expressions(node)
         if isinstance(slot.node, ast.Name)
         and slot.node.id in loops
         and not isinstance(getattr(slot.parent, "op", None), ast.Mult)
     ]
+    slices = [one for one in ast.walk(node) if isinstance(one, ast.Slice)]
+    inside = {id(inner) for one in slices for inner in ast.walk(one)}
+    found = [slot for slot in found if id(slot.node) in inside] or found
     numbers = [n for n, v in ran.scope.items() if type(v) is int and 1 < v < _SMALL]
-    for name in numbers if not isinstance(statement.node, ast.For) else ():
+    for name in numbers if not isinstance(node, ast.For) else ():
         for group in [found, *([s for s in found if s.node.id == one] for one in loops)]:
             puts = [(s, ast.BinOp(s.node, ast.Mult(), parsed(name))) for s in group]
             if puts and name not in loops:
-                yield Change(c.WRONG_VALUE, statement, puts, 1.05)
+                cost = 1.05 if name.replace(".", "").isidentifier() else 1.06
+                yield Change(c.WRONG_VALUE, statement, puts, cost)
 
 
 def _of_exchange(statement: Slot) -> str:

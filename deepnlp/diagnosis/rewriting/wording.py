@@ -154,6 +154,8 @@ def _missing(
     if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
         return None
     words = f"the factor {told} is missing" if op is ast.Mult else f"it is not divided by {told}"
+    if _is_index(found) or ast.unparse(old) in setting.loops:  # another place is no multiple
+        return c.WRONG_VALUE, words
     cause = _of_factor(found, other, new, setting)
     if cause is None and _is_mask(other, setting.scope):
         cause = c.MASK_MISSING if setting.is_random or "drop" in told.lower() else None
