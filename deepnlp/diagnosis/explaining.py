@@ -17,7 +17,9 @@ from deepnlp.diagnosis.naming import named, with_reasons
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting import located
 from deepnlp.diagnosis.searching import explain_in_groups, explain_together, specificity
+from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause
+from deepnlp.gradcheck.checks import reason_for_shape
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
 
@@ -70,7 +72,8 @@ def describe(problem: Problem, row: Row) -> Guess:
     """How a gradient differs, where no mistake that is known explains it."""
     wrong, right, name = row.analytic, row.numeric, row.name
     if wrong.shape != right.shape:
-        return say("shape", {}, name=name, shape=wrong.shape, wanted=right.shape)
+        cause, reason = reason_for_shape(problem.subject, row)
+        return say("shape", {}, cause=cause, note=row.note, reason=reason)
     off = numpy.abs(wrong - right) > min(1e-6, 0.1 * row.error) * numpy.abs(right).max(initial=0)
     place = {"name": name, "count": off.sum(), "size": off.size, "where": list(row.index)}
     if row.error <= TRACE:
@@ -103,6 +106,7 @@ def _named_in_groups(problem: Problem, found: dict[str, list[Guess]]) -> dict[st
 def _causes(problem: Problem, guesses: list[Guess]) -> list[Cause]:
     """One cause of each name, in the order of the guesses."""
     causes: dict[str, Cause] = {}
+    of_pictures = any(numpy.ndim(one) == 4 for one in problem.subject.inputs)  # without time
     for guess in guesses:
         apart = max(
             distance(problem.wrong[n], guess.gradients[n])
@@ -110,7 +114,8 @@ def _causes(problem: Problem, guesses: list[Guess]) -> list[Cause]:
             if n in guess.gradients
         )
         evidence = f"{problem.owner}: {guess.evidence}"
-        causes.setdefault(guess.cause, Cause(guess.cause, evidence, apart, guess.place))
+        name = c.WRONG_VALUE if guess.cause == c.TIME_REVERSED and of_pictures else guess.cause
+        causes.setdefault(name, Cause(name, evidence, apart, guess.place))
     return list(causes.values())
 
 

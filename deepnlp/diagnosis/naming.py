@@ -68,7 +68,8 @@ def _is_decisive(guess: Guess, repaired: list[Guess]) -> bool:
     if guess.is_edit and guess.cause == c.TERM_MISSING:  # divided by g, where g is a factor
         return repaired[0].cause == c.WRONG_VALUE and repaired[0].removes
     if guess.is_edit:
-        return guess.cause in OF_EDITS
+        is_moved = ": for " in repaired[0].place  # a statement that belongs in a loop, or behind it
+        return guess.cause in OF_EDITS and not is_moved
     if guess.cause == c.FACTOR:
         return repaired[0].cause in (c.WRONG_VALUE, c.TERM_MISSING)
     return guess.cause not in VAGUE

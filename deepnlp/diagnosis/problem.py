@@ -314,8 +314,10 @@ class Problem:
         for other in fresh.resolved(one for one in tried if one.key == guess.key):
             found = other.gradients
             if all(n in found and fresh.fits(n, found[n]) for n in explained):
-                names = other.factor.split(" = ")
-                both = [name for name in guess.factor.split(" = ") if name in names]
+                names, told = other.factor.split(" = "), guess.factor.split(" = ")
+                both = [name for name in told if name in names]
+                if not both and guess.key[0] == "multiple":  # a multiple, by a number of its own
+                    both = [f"{told[-1]} (a number that depends on the sizes)"]
                 if both:
                     guess.evidence = guess.evidence.replace(guess.factor, " = ".join(both))
                 return bool(both)

@@ -332,9 +332,6 @@ def _kinks(subject: Subject, rows: list[Row], rng: Generator) -> list[str]:
 def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) -> None:
     """Give wrong rows their causes."""
     bad = [row for row in rows if not row.ok]
-    known = [row for row in rows if not (row.note and row.name in subject.input_names)]
-    if sorted(r.analytic.shape for r in bad) == sorted(r.numeric.shape for r in bad):
-        known = rows  # they may be in each other's place
     lines = subject.caller.code.lines
     if lines is not None and (first := lines.told(rows)) is not None:
         row = next(row for row in rows if not row.ok)
@@ -344,16 +341,16 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
         for row in bad:
             row.causes = of_one
         return
-    if method != "direction" and any(not row.ok for row in known):
-        _diagnose(subject, known, failed)
+    if method != "direction" and bad:
+        _diagnose(subject, rows, failed)
     not_linear = [row.causes[0] for row in failed if row.name == "linear in dy"]
     for row in bad:
         unknown = not row.causes or row.causes[0].name == c.UNKNOWN
         if subject.returns_nothing and row.name in subject.input_names:
             told = say("returned None", name=row.name)
             row.causes = [Cause(c.ZERO, f"{subject.name}: {told}")]
-        elif row.note and unknown:
-            cause, reason = _reason_for_shape(subject, row)
+        elif row.note and not row.causes:
+            cause, reason = reason_for_shape(subject, row)
             row.causes = [Cause(cause, f"{subject.name}: {row.note}; {reason}")]
         elif unknown and not_linear:
             row.causes = not_linear + row.causes
@@ -415,11 +412,6 @@ def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
         told = f"{subject.name}: the diagnosis ended in {type(error).__name__}: {error}"
         for row in rows:
             row.causes = row.causes or ([] if row.ok else [Cause(c.UNKNOWN, told)])
-
-
-def _reason_for_shape(subject: Subject, row: Row) -> tuple[str, str]:
-    analytic, numeric = row.analytic.shape, row.numeric.shape
-    return reason_for_shape(analytic, numeric, [numpy.shape(w) for w in subject.weights])
 
 
 def _missing(subject: Subject, held: Any) -> Row:

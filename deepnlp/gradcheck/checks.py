@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -453,15 +454,10 @@ def told_shapes(name: str, found: Shape, wanted: Shape) -> str:
     return f"{gradient_name(name)} has shape {found}, should have {wanted}"
 
 
-def reason_for_shape(found: Shape, wanted: Shape, dys: list[Shape]) -> tuple[str, str]:
-    """A cause, and a sentence with the likely reason for a shape.
-
-    Parameters
-    ----------
-    found, wanted : tuple of int
-    dys : list of tuple
-        Shapes of the gradients with respect to the outputs.
-    """
+def reason_for_shape(subject: Subject, row: Row) -> tuple[str, str]:
+    """A cause, and a sentence with the likely reason for the shape of a gradient."""
+    found, wanted = row.analytic.shape, row.numeric.shape
+    dys = [numpy.shape(weight) for weight in subject.weights]
     if found in dys:
         return c.UNKNOWN, say("shape of dy")
     if found == ():
@@ -477,6 +473,10 @@ def reason_for_shape(found: Shape, wanted: Shape, dys: list[Shape]) -> tuple[str
             size = found[axis]
             key = "axis of size 1" if size == 1 else "axis too many"
             return c.WRONG_AXIS, say(key, axis=axis, size=size)
+    for dy in dys:
+        sums = [kept for kept in itertools.combinations(dy, len(found)) if len(kept) < len(dy)]
+        if len(found) == len(wanted) and {found, wanted} <= set(sums):
+            return c.WRONG_AXIS, say("sum over another axis", dy=dy)
     if math.prod(found) == math.prod(wanted):
         return c.UNKNOWN, "it has as many entries: a reshape (or a transpose) back is missing"
     try:

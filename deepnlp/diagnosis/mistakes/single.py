@@ -33,6 +33,10 @@ def simple(problem: Problem, name: str) -> Iterator[Guess]:
     elif factor and not is_one(factor) and numpy.count_nonzero(right) > 1:
         told = problem.name_factor(factor)  # of a single number, anything is a multiple
         yield say("multiple", {name: factor * right}, name=name, factor=told)
+    for axes in (None, *range(right.ndim)) if name not in problem.subject.input_names else ():
+        spread = numpy.broadcast_to(right.sum(axis=axes, keepdims=True), right.shape)
+        if right.ndim and spread.any():
+            yield say("spread", {name: spread}, name=name)
     if right.ndim == 2:
         yield say("transposed", {name: right.T}, name=name)
     extra = wrong.ndim - right.ndim
@@ -56,6 +60,8 @@ def other_pieces(problem: Problem, name: str) -> Iterator[Guess]:
     right, wrong = problem.right[name], problem.wrong[name]
     for dy in problem.subject.weights:
         if dy.shape != right.shape or wrong.shape != right.shape or not dy.all() or right.size < 5:
+            continue
+        if ratio(wrong, right) is not None:  # a factor is wrong, not where it is cut off
             continue
         slopes = [numpy.unique((g / dy).round(6)) for g in (wrong, right)]
         if len(slopes[0]) <= 2 <= len(slopes[1]) <= 3:

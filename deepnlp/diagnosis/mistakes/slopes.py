@@ -38,6 +38,8 @@ def wrong_slopes(problem: Problem) -> Iterator[Guess]:
         kind = "unary" if len(edge.first.operands) == 1 else _KINDS.get(op, "")
         if op == "divide":
             kind = "denominator" if j == 1 else "numerator"
+        elif op == "power" and j == 1:
+            kind = "exponent"
         for row in rows(kind):
             found = []
             for node in edge.nodes:

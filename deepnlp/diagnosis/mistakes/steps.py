@@ -218,6 +218,8 @@ def other_steps(problem: Problem) -> Iterator[Guess]:
         if not edge.has_partner or len({p.shape for p in edge.partners()}) > 1:
             continue
         beside = edge.nodes[-1].operands[1 - edge.j][1]
+        if beside.size == 1 and not beside.any():  # a count, say: no value of a step
+            continue
         is_late = bool(_earlier(problem, edge.nodes[-1], beside).any())
         own, is_over_time = edge.partners(), _is_over_time(problem, edge.numbers)
         for key, word, order in orders(len(own)):

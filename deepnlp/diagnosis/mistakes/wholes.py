@@ -29,8 +29,8 @@ def wrong_average(problem: Problem) -> Iterator[Guess]:
     """
     targets = problem.targets
     factors = [ratio(problem.wrong[name], problem.right[name]) for name in problem.bad]
-    if targets is None or not factors or any(factor is None for factor in factors):
-        return
+    if targets is None or problem.must_stay or any(factor is None for factor in factors):
+        return  # a count would be in all gradients
     factor = float(numpy.mean([f for f in factors if f is not None]))
     gradients = {name: factor * problem.right[name] for name in problem.bad}
     counts = _counts(problem, targets)

@@ -8,7 +8,7 @@ from typing import Any
 
 from deepnlp.diagnosis.problem import Problem
 from deepnlp.diagnosis.rewriting.evaluator import Evaluated, Evaluator, Frame
-from deepnlp.diagnosis.rewriting.functions import ran_in, ran_of
+from deepnlp.diagnosis.rewriting.functions import Ran, ran_in, ran_of
 from deepnlp.diagnosis.rewriting.sources import is_foreign
 from deepnlp.diagnosis.rewriting.trials import Trials, gives_both
 from deepnlp.gradcheck.engines import is_operation, own_code
@@ -32,6 +32,13 @@ class Backward:
     """
 
     def __init__(self, problem: Problem) -> None:
+        self.ran, self.forward, self.reason = list[Ran](), list[Ran](), ""
+        try:
+            self._evaluate(problem)
+        except Exception as error:  # what a learner holds may not be copied
+            self.reason = f"{type(error).__name__}: {error}".partition(". ")[0]
+
+    def _evaluate(self, problem: Problem) -> None:
         subject = copy.deepcopy(problem.subject)
         forward = ran_in(subject.forward)
         self.forward = [ran for ran in forward.values() if ran is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import itertools
 from collections.abc import Iterator
@@ -78,10 +79,33 @@ def _of_orders(statement: Slot, slot: Slot) -> Iterator[Change]:
             if [*order] != node.args:
                 new = ast.Call(node.func, [*order], node.keywords)
                 yield Change(c.TRANSPOSED, statement, [(slot, new)])
+    if name in ("sum", "mean"):
+        yield from _of_split_axes(statement, slot)
     if name == "einsum" and node.args and isinstance(node.args[0], ast.Constant):
         for cause, subscripts, operands in _of_subscripts(str(node.args[0].value), node.args[1:]):
             new = ast.Call(node.func, [ast.Constant(subscripts), *operands], node.keywords)
             yield Change(cause, statement, [(slot, new)])
+
+
+def _of_split_axes(statement: Slot, slot: Slot) -> Iterator[Change]:
+    """Axes that a reshape has split, in the other order: ``(n, m, k).sum(2)``."""
+    node, given = slot.node, [*slot.node.args, *(k.value for k in slot.node.keywords)]
+    split = node.func.value
+    is_split = isinstance(split, ast.Call) and getattr(split.func, "attr", "") == "reshape"
+    if not is_split or len(given) != 1 or len(split.args) < 2:
+        return
+    with contextlib.suppress(ValueError, TypeError):  # an axis that is no number
+        axes = ast.literal_eval(given[0])
+        axes = [a % len(split.args) for a in (axes if isinstance(axes, tuple) else (axes,))]
+        for step in (1, -1):
+            sizes, moved = [*split.args], [a + step for a in axes]
+            for a, b in zip(axes, moved):
+                if 0 <= b < len(sizes):
+                    sizes[a], sizes[b] = sizes[b], sizes[a]
+            turned = ast.Call(split.func, sizes, [])
+            axis = parsed(str(moved[0] if len(moved) == 1 else tuple(moved)))
+            new = ast.Call(ast.Attribute(turned, node.func.attr, ast.Load()), [axis], [])
+            yield Change(c.WRONG_AXIS, statement, [(slot, new)])
 
 
 def _of_subscripts(told: str, operands: list[Any]) -> Iterator[tuple[str, str, list[Any]]]:
@@ -124,12 +148,21 @@ def of_indices(ran: Ran, statement: Slot) -> Iterator[Change]:
                     upper = parsed(f"{name} + {ast.unparse(place.node.upper)}")
                     window = ast.Slice(parsed(name), upper)
                     yield Change(c.TIME_SHIFTED, statement, [(place, window)])
+        yield from _all_slices(statement, [p for p in places if isinstance(p.node, ast.Slice)])
         flips = [Slot(p.node, "step") for p in places if getattr(p.node, "step", None) is not None]
         if len(flips) > 1:
             yield Change(c.TIME_REVERSED, statement, [(one, None) for one in flips])
         if isinstance(node.ctx, ast.Load):
             cause = c.TIME_REVERSED if flips else c.WRONG_VALUE
             yield Change(cause, statement, [(slot, node.value)])
+
+
+def _all_slices(statement: Slot, places: list[Slot]) -> Iterator[Change]:
+    """Several slices of an array changed in the same way: a border that is cut off at one side."""
+    alike = [p for p in places if ast.dump(p.node) == ast.dump(places[-1].node)]
+    if len(alike) > 1:
+        for new, cause, cost in rewritten("slice", alike[0].node):
+            yield Change(cause, statement, [(place, new) for place in alike], cost + 0.1)
 
 
 def places_of(node: ast.Subscript) -> list[Slot]:
@@ -166,11 +199,32 @@ def of_statement(ran: Ran, statement: Slot) -> Iterator[Change]:
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Attribute):
         copied = parsed(f"{ast.unparse(node.value)}.copy()")
         yield put(c.CACHE, ast.Assign(node.targets, copied), 0.8)
+    elif isinstance(node, ast.For):
+        yield from _indented(statement)
     elif isinstance(node, ast.If) and not node.orelse:
         yield put(c.NOT_SUMMED_T, ast.If(ast.Constant(True), node.body, []))
         yield put(c.WRONG_VALUE, ast.If(ast.Constant(False), node.body, []))
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield put(c.WRONG_VALUE, ast.Pass(), 1.1)
+
+
+def _indented(statement: Slot) -> Iterator[Change]:
+    """The ``return`` that ends a loop behind it; or the next statement as the loop's last."""
+    node = statement.node
+
+    def loop(body: list[ast.stmt]) -> Any:
+        return ast.copy_location(ast.For(node.target, node.iter, body, []), node)
+
+    *rest, last = node.body
+    if rest and isinstance(last, ast.Return):
+        whole = ast.copy_location(ast.If(ast.Constant(True), [loop(rest), last], []), node)
+        puts = [(statement, ast.fix_missing_locations(whole))]
+        yield Change(c.TERM_MISSING, statement, puts, 1.2)
+    block, place = getattr(statement.parent, statement.field), statement.index or 0
+    behind = Slot(statement.parent, statement.field, place + 1)
+    if len(block) > place + 1 and isinstance(behind.node, ast.Assign | ast.AugAssign):
+        puts = [(statement, loop([*node.body, behind.node])), (behind, ast.Pass())]
+        yield Change(c.TERM_MISSING, statement, puts, 1.2)
 
 
 def _is_kept(ran: Ran, name: str) -> bool:

@@ -10,6 +10,7 @@ the way goes back over the statements that its value was computed from.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -49,6 +50,8 @@ class Note:
         Whether it is right; None if that is not known.
     made_from : list of Note
         What stored, or returned, the values that it reads.
+    held : int
+        A number that is the same for the same array: of the whole, where a part was stored.
     """
 
     ran: Ran
@@ -57,14 +60,17 @@ class Note:
     value: HostArray | None
     verdict: bool | None = None
     made_from: list[Note] = field(default_factory=list)
+    held: int = 0
 
     @property
     def is_handed_on(self) -> bool:
-        """Whether the statement only takes apart, or names, arrays that there are."""
+        """Whether the statement only takes apart, or names again, arrays that there are."""
         node = self.statement
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name | ast.Attribute):
             return False
-        return self.value is not None or isinstance(node.targets[0], ast.Tuple)
+        if isinstance(node.targets[0], ast.Tuple):
+            return True
+        return self.value is not None and not self.of and "[" not in self.name
 
     @property
     def is_part(self) -> bool:
@@ -121,7 +127,12 @@ class Located:
             if doubled is not None and _is_among([doubled[k].value], note.value):
                 continue  # it does not depend on dy
             is_named = note.of and "[" not in note.name
-            own = named.get((note.of, note.value.shape)) if is_named else None
+            shapes = (note.value.shape, note.value.shape[::-1]) if is_named else ()
+            own = [
+                array
+                for shape in dict.fromkeys(shapes)
+                for array in named.get((note.of, shape), [])
+            ]
             if _is_among(own or known.get(note.value.size, []), note.value):
                 note.verdict = True
             elif own and id(note) not in unfinished and not _holds(parts, note.value):
@@ -130,16 +141,14 @@ class Located:
     def _end_of(self, name: str) -> Note | None:
         """What stored a wrong gradient, by its value or its name."""
         wrong, bare = self.problem.wrong[name], name.rpartition(".")[2]
-        backwards = self.notes[::-1]
-        alike = [n for n in backwards if n.of == bare]
+        held, back = _numbers(wrong), self.notes[::-1]
+        alike = [n for n in back if n.of == bare]
+        shaped = [n for n in alike if n.value is not None and n.value.shape == wrong.shape]
         orders = (
-            [n for n in backwards if n.value is not None and distance(n.value, wrong) < 1e-9],
-            [
-                n
-                for n in alike
-                if n.is_part or (n.value is not None and n.value.shape == wrong.shape)
-            ],
-            [n for n in backwards if isinstance(n.statement, ast.Return)],
+            [n for n in back if n.value is not None and distance(n.value, wrong) < 1e-9],
+            [n for n in back if n.held == held],
+            [n for n in alike if n.is_part or n in shaped],
+            [n for n in back if isinstance(n.statement, ast.Return)],
             alike,
         )
         return next((notes[0] for notes in orders if notes), None)
@@ -196,27 +205,36 @@ def located(problem: Problem, name: str, quoted: str = "") -> str:
     if not notes:
         return ""
     first, file = notes[0], notes[0].ran.file
-    here = [n for n in notes if n.ran is first.ran and (n is first or not n.is_handed_on)]
-    lines = _lines(first.ran, [n.statement for n in here])
+    own, *others = _lines([n for n in notes if n is first or not n.is_handed_on])
+    if not problem.wrong[name].any():  # it may not be handed over
+        others += [n.lineno for n in ast.walk(first.ran.tree) if isinstance(n, ast.Return)]
     if quoted:
-        lines += [end.statement.lineno for end in located_in(problem).ends if end.ran is first.ran]
+        lines = [own, *others, *(end.statement.lineno for end in located_in(problem).ends)]
         here_too = re.match(rf"{re.escape(file)}:(\d+):", quoted)
-        number = int(here_too[1]) if here_too else lines[0]
+        number = int(here_too[1]) if here_too else own
         near = sorted(set(lines) - {number}, key=lambda n: abs(n - number))[:MOST_BESIDE]
         return phrase("also_at", lines=_listed(sorted(near))) if near else ""
-    own, *others = lines
     listed = _listed(others[:MOST_LINES])
     told = phrase("first_wrong", value=first.name, line=own, file=file)
     return told + (phrase("or_before", lines=listed) if listed else "")
 
 
-def _lines(ran: Ran, found: list[ast.stmt]) -> list[int]:
-    """The lines of statements, then those of the loops and conditions that they stand in."""
-    known = set(map(id, found))
-    around = [n for n in ast.walk(ran.tree) if isinstance(n, ast.For | ast.While | ast.If)]
-    around = [n for n in around if any(id(one) in known for one in ast.walk(n))]
-    own = [k for n in found for k in range(n.lineno, (n.end_lineno or n.lineno) + 1)]
-    return list(dict.fromkeys([*own, *(n.lineno for n in around[::-1])]))
+def _lines(notes: list[Note]) -> list[int]:
+    """The lines of statements, function by function, the nearest to the first one first.
+
+    With them stand the loops and conditions around them, and a ``pass``, where something may be
+    missing.
+    """
+    found: list[int] = []
+    for ran in {id(note.ran): note.ran for note in notes}.values():
+        known = {id(note.statement): note.statement for note in notes if note.ran is ran}
+        around = [n for n in ast.walk(ran.tree) if isinstance(n, ast.For | ast.While | ast.If)]
+        around = [n for n in around if any(id(one) in known for one in ast.walk(n))]
+        own = [k for n in known.values() for k in range(n.lineno, (n.end_lineno or n.lineno) + 1)]
+        own += [n.lineno for n in ast.walk(ran.tree) if isinstance(n, ast.Pass)]
+        found += sorted(own, key=lambda k, first=own[0]: abs(k - first))
+        found += [n.lineno for n in around[::-1]]
+    return list(dict.fromkeys(found))
 
 
 def _listed(lines: list[int]) -> str:
@@ -225,7 +243,8 @@ def _listed(lines: list[int]) -> str:
 
 def _stored_at(problem: Problem, name: str, reason: str) -> str:
     """The line that stores or returns a gradient, by its name; why no more is known."""
-    found = problem.subject.caller.code.backward or problem.subject.caller.code.forward
+    given = problem.subject.caller.code
+    found = (given.in_torch and given.in_torch[1]) or given.backward or given.forward
     code = getattr(getattr(found, "__func__", found), "__code__", None)
     ran = None if code is None else ran_of(code)
     told = phrase("not_evaluated", reason=reason) if reason else ""
@@ -255,29 +274,44 @@ def _notes(backward: Backward) -> list[Note]:
     trees = {id(ran.tree): ran for ran in backward.ran}
     evaluator = backward.evaluator
     stored: dict[Any, list[Note]] = {}  # what a name holds, and what was added to it
+    holding: dict[int, Note] = {}  # the last that gave an array, by its numbers
     returned: list[Note] = []  # by functions that were called and not yet used
 
     def key(ran: Ran, name: str) -> Any:
         return name if "." in name else (id(ran), name)
 
+    def sources(ran: Ran, frame: Frame, name: str, node: Any) -> list[Note]:
+        found = stored.get(key(ran, name), [])
+        if not found:  # it was handed over, or is known under another name
+            with contextlib.suppress(Exception):
+                value = evaluator.value(node, frame)
+                found = [holding[_numbers(value)]] if _is_real(value) else []
+        return found
+
     def note(statement: ast.stmt, frame: Frame) -> None:
         ran = trees.get(id(frame.function.tree))
         if ran is None or len(notes) > _MOST_NOTES:
             return
-        made_from = [one for name in _read(statement) for one in stored.get(key(ran, name), ())]
-        made_from += [one for one in returned if one.ran is not ran]
+        called = [one for one in returned if one.ran is not ran]
         returned[:] = [one for one in returned if one.ran is ran]
         for target in _stored(statement):
+            names = _read(target if isinstance(statement, ast.Return) else statement)
+            made_from = [n for pair in names.items() for n in sources(ran, frame, *pair)] + called
+            whole = target
+            while isinstance(whole, ast.Subscript):
+                whole = whole.value
             try:
-                value: Any = evaluator.value(target, frame)
+                value, held = evaluator.value(target, frame), evaluator.value(whole, frame)
             except Exception:  # what an append is made to, say, may be read no more
                 continue
-            is_real = isinstance(value, _NUMBERS) and numpy.asarray(value).dtype.kind == "f"
-            array = numpy.array(value) if is_real else None
+            array = numpy.array(value) if _is_real(value) else None
             one = Note(ran, statement, ast.unparse(target), array, made_from=made_from)
             before = stored.get(key(ran, one.base), [])[-64:] if one.is_part else []
             stored[key(ran, one.base)] = [*before, one]
             notes.append(one)
+            if _is_real(held):
+                one.held = _numbers(held)
+                holding[one.held] = one
             if isinstance(statement, ast.Return):
                 returned.append(one)
 
@@ -287,6 +321,15 @@ def _notes(backward: Backward) -> list[Note]:
     finally:
         evaluator.on_statement = None
     return notes
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, _NUMBERS) and numpy.asarray(value).dtype.kind == "f"
+
+
+def _numbers(array: Any) -> int:
+    """The same for arrays that hold the same."""
+    return hash((numpy.shape(array), numpy.asarray(array).tobytes()))
 
 
 def _doubled(backward: Backward) -> list[Note]:
@@ -318,15 +361,15 @@ def _stored(statement: ast.stmt) -> list[Any]:
     return [one for one in leaves if isinstance(one, kinds) or isinstance(statement, ast.Return)]
 
 
-def _read(statement: ast.stmt) -> set[str]:
-    """Names that a statement reads, with that of its target where this is changed."""
+def _read(statement: ast.AST) -> dict[str, ast.AST]:
+    """What a statement reads, by name, with its target where this is changed."""
     whole: list[Any] = [statement]
     if isinstance(statement, ast.Assign):
         slices = [n.slice for t in statement.targets for n in ast.walk(t)
                   if isinstance(n, ast.Subscript)]  # fmt: skip
         whole = [statement.value, *slices]
     inner = [n for one in whole for n in ast.walk(one)]
-    return {ast.unparse(n) for n in inner if isinstance(n, ast.Name | ast.Attribute)}
+    return {ast.unparse(n): n for n in inner if isinstance(n, ast.Name | ast.Attribute)}
 
 
 # --- What the right pass computes -----------------------------------------------------------------

@@ -25,7 +25,13 @@ from deepnlp.diagnosis.rewriting.functions import Ran, shape_of, signature
 from deepnlp.diagnosis.rewriting.locating import located_in
 from deepnlp.diagnosis.rewriting.proof import Proof
 from deepnlp.diagnosis.rewriting.slots import Above, Change, Slot, is_misplaced, statements
-from deepnlp.diagnosis.rewriting.substituting import inserted, renamed, replaced, wrapped
+from deepnlp.diagnosis.rewriting.substituting import (
+    inserted,
+    renamed,
+    replaced,
+    scaled_places,
+    wrapped,
+)
 from deepnlp.diagnosis.rewriting.telling import guess_of
 from deepnlp.diagnosis.rewriting.trials import MORE, Trials
 from deepnlp.diagnosis.rewriting.values import Value, products, values
@@ -372,6 +378,7 @@ def _local(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
         yield from of_statement(ran, statement)
         yield from of_indices(ran, statement)
         yield from renamed(ran, statement)
+        yield from scaled_places(ran, statement)
 
 
 def _of_names(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.rewriting.forms import by_rules, places_of
-from deepnlp.diagnosis.rewriting.functions import UNKNOWN, Ran, shape_of
+from deepnlp.diagnosis.rewriting.functions import UNKNOWN, Ran, loop_variables, shape_of
 from deepnlp.diagnosis.rewriting.slots import (
     Change,
     Slot,
@@ -61,6 +61,28 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
             yield Change(_of_exchange(statement), statement, puts, 1.1)
 
 
+def scaled_places(ran: Ran, statement: Slot) -> Iterator[Change]:
+    """The places of a loop without the stride: ``i`` for ``i * stride``, wherever it stands."""
+    loops, node = loop_variables(ran), statement.node
+    found = [
+        slot
+        for slot in expressions(node)
+        if isinstance(slot.node, ast.Name)
+        and slot.node.id in loops
+        and not isinstance(getattr(slot.parent, "op", None), ast.Mult)
+    ]
+    slices = [one for one in ast.walk(node) if isinstance(one, ast.Slice)]
+    inside = {id(inner) for one in slices for inner in ast.walk(one)}
+    found = [slot for slot in found if id(slot.node) in inside] or found
+    numbers = [n for n, v in ran.scope.items() if type(v) is int and 1 < v < _SMALL]
+    for name in numbers if not isinstance(node, ast.For) else ():
+        for group in [found, *([s for s in found if s.node.id == one] for one in loops)]:
+            puts = [(s, ast.BinOp(s.node, ast.Mult(), parsed(name))) for s in group]
+            if puts and name not in loops:
+                cost = 1.05 if name.replace(".", "").isidentifier() else 1.06
+                yield Change(c.WRONG_VALUE, statement, puts, cost)
+
+
 def _of_exchange(statement: Slot) -> str:
     """The cause where two names are in each other's place."""
     text, value = ast.unparse(statement.node), getattr(statement.node, "value", None)
@@ -80,7 +102,7 @@ def _of_replacement(ran: Ran, statement: Slot, slot: Slot, old: str, new: str, v
     if _is_sum_of_part(old, new):
         return c.WRONG_AXIS
     if _PLAIN.fullmatch(old) and _PLAIN.fullmatch(new):
-        if _STEPS.sub("", old) == _STEPS.sub("", new):
+        if loop_variables(ran) and _STEPS.sub("", old) == _STEPS.sub("", new):
             return c.TIME_SHIFTED
         bare, text = re.escape(old), ast.unparse(statement.node)
         slope = rf"1(\.0)? - {bare}( \*\* 2| \* {bare}|\)|$)|{bare} \* \(1(\.0)? - {bare}"
@@ -293,6 +315,9 @@ def wrapped(ran: Ran, statement: Slot) -> Iterator[Change]:
             yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.2)
             if isinstance(slot.node, ast.Call) and len(slot.node.args) == 1:
                 new = ast.Call(function, slot.node.args, slot.node.keywords)
+                yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.0)
+            if isinstance(getattr(slot.node, "func", None), ast.Attribute):
+                new = ast.Call(function, [slot.node.func.value], [])
                 yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.0)
 
 

@@ -81,6 +81,13 @@ def _lines(change: Change) -> list[int]:
 def _moved(change: Change) -> str:
     """What a change says that moves a statement past others."""
     puts = [(slot.node, new) for slot, new in change.puts if isinstance(new, ast.stmt)]
+    if puts and isinstance(puts[0][0], ast.For) and isinstance(puts[0][1], ast.For | ast.If):
+        loop, inner = puts[0][0], puts[0][1].body[-1]
+        text, where = (
+            shortened(ast.unparse(inner).split("\n")[0]),
+            "in" if len(puts) > 1 else "behind",
+        )
+        return f"line {inner.lineno}, `{text}`, should stand {where} the loop of line {loop.lineno}"
     if len(puts) < 2:
         return ""
     first, last = puts[0][0], puts[-1][0]

@@ -29,6 +29,7 @@ _LINEAR = (
     "concatenate", "stack", "hstack", "vstack", "repeat", "tile", "broadcast_to", "multiply", "at",
     "copy", "array", "asarray", "expand_dims", "squeeze", "pad", "flip",
 )  # fmt: skip
+_PLAIN = ast.Name | ast.Attribute
 _MOVES = ("transpose", "swapaxes", "moveaxis", "rollaxis")
 
 
@@ -93,7 +94,8 @@ def _factors(found: Difference, old: Any, new: Any, setting: Setting) -> tuple[s
         return _missing(found, old, new, more, setting)
     if less is not None:
         return _superfluous(found, old, less, setting)
-    if isinstance(new, ast.expr) and _is_one(old):
+    is_factor = not found.above or isinstance(found.above[-1][0], ast.BinOp | ast.Call)
+    if isinstance(new, ast.expr) and _is_one(old) and is_factor:
         return _missing(found, old, ast.BinOp(old, ast.Mult(), new), (ast.Mult, new, True), setting)
     return None
 
@@ -152,6 +154,8 @@ def _missing(
     if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
         return None
     words = f"the factor {told} is missing" if op is ast.Mult else f"it is not divided by {told}"
+    if _is_index(found) or ast.unparse(old) in setting.loops:  # another place is no multiple
+        return c.WRONG_VALUE, words
     cause = _of_factor(found, other, new, setting)
     if cause is None and _is_mask(other, setting.scope):
         cause = c.MASK_MISSING if setting.is_random or "drop" in told.lower() else None
@@ -203,7 +207,10 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
     meant = [setting.assigned.get(ast.unparse(one), one) for one in (old, new)]
     said = _factors(found, old, meant[1], setting) or _factors(found, meant[0], new, setting)
     if said is not None:
-        return said[0], f"{told}: {said[1]}"
+        is_other = said[0] == c.TERM_MISSING and all(isinstance(one, _PLAIN) for one in (old, new))
+        return c.WRONG_VALUE if is_other else said[0], f"{told}: {said[1]}"
+    if ast.unparse(new).startswith(f"{ast.unparse(old)}.sum(") and "keepdims" in ast.unparse(new):
+        return c.TERM_MISSING, f"{told}: the sum is missing"
     parent, _ = found.above[-1] if found.above else (None, "")
     if isinstance(parent, ast.keyword):
         return cause, f"`{parent.arg}={_short(old)}` stands in place of {_quote(new)}"
@@ -213,6 +220,8 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return c.FACTOR, told
     if _is_index(found) and _is_reversal(old, new):
         return c.TIME_REVERSED, f"{told}: the order is reversed"
+    if _is_index(found) and cause == c.WRONG_VALUE:  # another place is no multiple
+        return cause, told
     if isinstance(new, ast.UnaryOp) and dumped(new.operand) == dumped(old):
         return c.SIGN, f"{_quote(old)} has the wrong sign"
     is_place = {ast.unparse(old), ast.unparse(new)} <= set(setting.loops)  # one index for another
