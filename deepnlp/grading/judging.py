@@ -139,8 +139,8 @@ def _values(
     ``tried`` is to be like ``own``, a class with the arguments ``made``. ``dys`` is what arrives,
     or a generator that draws it.
     """
-    inputs, cache, layer = deepcopy(inputs), [], None
-    if inspect.isclass(own):
+    inputs, cache, layer, is_class = deepcopy(inputs), [], None, inspect.isclass(own)
+    if is_class:
         layer, own = tried(**deepcopy(made)), (own.forward, own.backward)
         outputs, backward = layer.forward(*inputs, **named), layer.backward
     elif isinstance(own, tuple):
