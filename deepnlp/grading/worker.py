@@ -162,7 +162,7 @@ class Worker:
     of_attribute = staticmethod(getattr)
     of_copy = staticmethod(copy.deepcopy)
 
-    def of_verdict(self, name: str, own: str | None) -> tuple[Any, ...]:
+    def of_verdict(self, name: str, own: str) -> tuple[Any, ...]:
         """What the check of an exercise says here: is it right, the mistake, a text."""
         verdict = judge(name, self.of_exercise(name, own))
         return verdict.ok, verdict.diagnosis, verdict.text

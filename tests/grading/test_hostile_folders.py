@@ -107,16 +107,13 @@ NAMES = ["<b>x<", "=1+1", "-x", "ü", "a b", "e\nf", "c,.", "class.html", "marks
 
 
 def test_names_stay_in_the_folder_of_the_marks(graded, tmp_path):
-    for name in NAMES:
-        (tmp_path / "handed-in" / f"{name}.py").write_text(RIGHT)
-    for name in ("...py", ".hidden.py"):
-        (tmp_path / "handed-in" / name).write_text(RIGHT)
-    (tmp_path / "handed-in" / os.fsdecode(b"\xff.py")).write_text(RIGHT)
+    names = [*NAMES, os.fsdecode(b"\xff"), "..", ".hidden", "__MACOSX"]
+    for name in names:
+        (tmp_path / "handed-in" / f"{name}.ipynb").write_text("{")
     rows = graded()
-    assert len(rows) == len(NAMES) + 1  # those that begin with a dot are not shown
-    assert all(float(row["score"]) for row in rows)
+    assert len(rows) == len(NAMES) + 1  # those that begin with a dot or underscores are left out
     assert [each.name for each in (tmp_path / "here").iterdir()] == ["marks"]
-    page = (tmp_path / "here" / "marks" / "class.html").read_text("utf-8", "surrogateescape")
+    page = (tmp_path / "here" / "marks" / "class.html").read_text("utf-8")
     assert "<b>x<" not in page
     assert (tmp_path / "here" / "marks" / "marks.csv").is_file()
 
