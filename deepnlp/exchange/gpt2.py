@@ -127,9 +127,9 @@ def _options(config: Mapping[str, Any], tensors: Mapping[str, HostArray]) -> dic
     M = matrix(tensors, "h.0.mlp.c_fc.weight").shape[1]
     sizes = dict(zip(NAMES, (V, D, len(P), layers, config.get("n_head"), M)))
     for ours, size in sizes.items():
-        said = config.get(NAMES[ours])
-        if said not in (None, size):
-            raise ValueError(f"{CONFIG} says {NAMES[ours]} = {said!r}, the tensors have {size}")
+        stated = config.get(NAMES[ours])
+        if stated not in (None, size):
+            raise ValueError(f"{CONFIG} says {NAMES[ours]} = {stated!r}, the tensors have {size}")
     activation = config.get("activation_function", "gelu_new")
     if activation not in ACTIVATIONS:
         names = ", ".join(ACTIVATIONS)

@@ -1,10 +1,10 @@
 """One process: which trial is next, when one is ended early, and what is taken up again."""
 
 import asyncio
-import builtins
 import json
 import shutil
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -327,15 +327,8 @@ def test_trials_with_other_options_or_texts_are_not_mixed(whole, tmp_path):
 
 
 def test_without_optuna_it_says_how_to_install_it(tmp_path, monkeypatch):
-    before = builtins.__import__
-
-    def missing(name, *arguments, **options):
-        if name.split(".")[0] == "optuna":
-            raise ImportError(name)
-        return before(name, *arguments, **options)
-
     search = tiny_search(tmp_path)
-    monkeypatch.setattr(builtins, "__import__", missing)
+    monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(DeepNLPError, match=r"python -m pip install optuna"):
         run_search(search, tmp_path / "study")
     assert not (tmp_path / "study").exists()
