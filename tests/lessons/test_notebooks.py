@@ -207,7 +207,7 @@ def test_no_line_of_a_paragraph_begins_like_a_list_a_quotation_or_a_table(source
                 assert not re.search(r"\n\s*([-+*] |>|\d+[.)] )", mark[0]), mark[0]
             for before, line in zip(cell.source.split("\n"), cell.source.split("\n")[1:]):
                 if re.match(r"\d+\. ", line) and not re.match(r"1\. ", line):
-                    assert re.match(r"\d+\. | {2,}", before), line
+                    assert re.match(r"\d+\. | {2,}|$", before), line
 
 
 @pytest.mark.parametrize("source", LESSONS, ids=IDS)
