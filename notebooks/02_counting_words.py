@@ -635,8 +635,8 @@ figure if sets[0].pairs else None
 # %% [markdown]
 # The setting that was best on one half is no better than $U S^{1/2}$ with 100 axes on the other,
 # within chance<!--= short or gains["best"][1] < 0 < gains["best"][2] -->. $U S$ is worse from 50
-# axes on<!--= short or 0.03 < min(chosen["$U S^{1/2}$", d] - chosen["$U S$", d] for d in sizes if d
-# >= 50) -->: in it the longest axes, which are about common words, count most.
+# axes on<!--= short or 0.03 < min(chosen["$U S^{1/2}$", d] - chosen["$U S$", d] for d in sizes[4:])
+# -->: in it the longest axes, which are about common words, count most.
 #
 # ### Analogies
 #

@@ -545,8 +545,8 @@ repaired = (tied - with_b) / (tied - untied)
 print("share of the gap that b repairs:", repaired.round(3).tolist())
 
 # %% [markdown]
-# With each seed one constant repairs more than nine tenths of what tying costs<!--= min(repaired)
-# > 0.9 -->. What $L$ adds beyond it is small in the loss, which is then that of two matrices<!--=
+# With each seed one constant repairs more than nine tenths of what tying costs<!--= min(repaired) >
+# 0.9 -->. What $L$ adds beyond it is small in the loss, which is then that of two matrices<!--=
 # max(abs(np.subtract(last["tied with L"], last["two matrices"]))) < 0.05 -->. The vectors do not
 # rank the models: with all three seeds above the constant is ahead of $L$ on MEN<!--= short or
 # all(b["men"] > l["men"] for b, l in zip(of_tie["tied and b"], of_tie["tied with L"])) -->, and $L$

@@ -511,7 +511,7 @@ for (H, enlarge), bits in echoes.items():
 # With 64 units and larger weights the loss falls below 0.05 bits with every seed<!--= short or
 # max(echoes[64, 1.7]) < 0.05 -->: four steps on, the random recurrence still holds the toss, and
 # the output layer learns to read it. With eight units there is too little of an echo<!--= short or
-# min(echoes[8, 1.0]) > 0.5 -->. This is an **echo state network** (Jaeger 2001). So the state
+# min(echoes[8, 1.0]) > 0.3 -->. This is an **echo state network** (Jaeger 2001). So the state
 # decides what *can be used*, and the length of a window what the recurrence **is trained to keep**.
 # How much that matters, the text decides.
 #

@@ -579,8 +579,8 @@ read[0].unit_figure()
 # flow](../docs/gradient-flow.md) finds several times as much left in an LSTM after 50 steps.) The
 # second picture shows the answer. A *single* unit of $c$ leaves its usual values at the bracket,
 # stays away until the bracket is closed, and returns. Its correlation with "a bracket is open" is
-# above 0.6 in size with every seed<!--= short or min(abs(one.correlation["lstm"]) for one in read)
-# > 0.6 -->, that of the best unit of the RNN below 0.5<!--= short or
+# above 0.6 in size with every seed<!--= short or min(abs(one.correlation["lstm"]) for one in
+# read) > 0.6 -->, that of the best unit of the RNN below 0.5<!--= short or
 # max(abs(one.correlation["rnn"]) for one in read) < 0.5 -->. The few units that keep something do
 # not show in a mean over all of them. Karpathy, Johnson and Fei-Fei (2015) found such units for
 # quotes, brackets and the length of a line.

@@ -168,13 +168,14 @@ bars(
 # In the tied model $h$ points towards the row of the next word, with every seed<!--= short or
 # min(pointing["tied"]["h and E"]) > 0.15 -->. With L between, $hL$ does the pointing<!--= short or
 # min(pointing["tied+L"]["output's input and matrix"]) > 0.15 -->, and $h$ is nearly at right angles
-# to the embeddings, as in the untied model<!--= short or max(map(abs, pointing["tied+L"]["h and E"]
-# + pointing["none"]["h and E"])) < 0.1 -->. What it is worth takes more text to see. On the whole
-# of `pydocs`, with two layers of 128 units and three seeds, [the runs](../docs/results/depth.md)
-# find test perplexities of 79.9 untied, 73.9 tied and 70.0 tied+L, with standard deviations of 0.7
-# at most. On the Penn Treebank (Table 1 of the paper) tying is worth 4 to 5 points, and L up to 0.8
-# more. (The paper says that tied+L with 600 units and embeddings of 400 has 55 % of the parameters
-# of the tied model with 600; by its own table it is 81 %<!--= 9.5 / 11.8 -->.)
+# to the embeddings, as in the untied model<!--= short or max(map(abs, pointing["tied+L"]["h and
+# E"] + pointing["none"]["h and E"])) < 0.1 -->. What it is worth takes more text to see. On the
+# whole of `pydocs`, with two layers of 128 units and three seeds, [the
+# runs](../docs/results/depth.md) find test perplexities of 79.9 untied, 73.9 tied and 70.0 tied+L,
+# with standard deviations of 0.7 at most. On the Penn Treebank (Table 1 of the paper) tying is
+# worth 4 to 5 points, and L up to 0.8 more. (The paper says that tied+L with 600 units and
+# embeddings of 400 has 55 % of the parameters of the tied model with 600; by its own table it is 81
+# %<!--= 9.5 / 11.8 -->.)
 #
 # ### Exercise 7.3 ★ Which matrix is P_HD?
 #

@@ -198,6 +198,19 @@ def test_a_lesson_quotes_a_page_as_it_is(lesson):
 
 
 @pytest.mark.parametrize("source", LESSONS, ids=IDS)
+def test_no_line_of_a_paragraph_begins_like_a_list_a_quotation_or_a_table(source):
+    """A line break can make one of a sum, a comparison or a number."""
+    for cell in read(source).cells:
+        if cell.cell_type == "markdown":
+            assert "| |--" not in cell.source
+            for mark in MARK.finditer(cell.source):
+                assert not re.search(r"\n\s*([-+*] |>|\d+[.)] )", mark[0]), mark[0]
+            for before, line in zip(cell.source.split("\n"), cell.source.split("\n")[1:]):
+                if re.match(r"\d+\. ", line) and not re.match(r"1\. ", line):
+                    assert re.match(r"\d+\. | {2,}|$", before), line
+
+
+@pytest.mark.parametrize("source", LESSONS, ids=IDS)
 def test_a_lesson_has_at_most_700_lines(source):
     assert len(source.read_text(encoding="utf-8").splitlines()) <= 700
 

@@ -136,8 +136,8 @@ class Outcome(Result):
         axes.plot(*this, "*", color=BLACK, ms=13, mec="white")
         axes.axvline(1, color=BLACK, lw=0.9)
         title = (
-            f"{self.config.matrices:,} random matrices: {self.stretching.mean():.0%} have a "
-            f"singular value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius below 1"
+            f"{self.config.matrices:,} others: {self.stretching.mean():.0%} have a singular value\n"
+            f"above 1; {self.share_of_false_alarms:.0%} of those a spectral radius below 1"
         )
         panel(
             axes, [Line((), 1.0, BLACK, width=0.9)], title=title,

@@ -278,8 +278,8 @@ def test_the_gradient_stops_between_windows(steps, window, borders):
 
 def test_reach_counts_what_a_window_keeps():
     title = FIGURES["reach"]().texts[0].get_text()
-    assert "compute 40.0 % of the paths" in title  # 6 of 15
-    assert "40.0 % of what goes back" in title
+    assert "compute 40 % of the paths" in title  # 6 of 15
+    assert "40 % of what goes back" in title
     title = gradient_reach(np.tril(np.ones((5, 5))), window=9).texts[0].get_text()
     assert "100 % of what goes back" in title
 
