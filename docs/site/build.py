@@ -214,6 +214,7 @@ def main() -> None:
         return sphinx("linkcheck", *strict)
     if options.gettext:
         return sphinx("gettext")
+    page_build.codemirror()
     sphinx("html", *strict)
     local = None
     if options.local:
