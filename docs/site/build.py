@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pkgutil
 import re
 import shutil
@@ -176,6 +177,23 @@ def broken(html: Path) -> list[str]:
     return missing
 
 
+def known_address() -> str:
+    """Where the site is published, by the workflow or pyproject.toml; empty if nowhere."""
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["deepnlp"]["site"]
+    return os.environ.get("DEEPNLP_SITE", known["address"])
+
+
+def address_of_page(html: Path, address: str) -> None:
+    """Say to search engines where the page ``check`` is, of which Sphinx does not know."""
+    address, page = address.rstrip("/"), html / "check" / "index.html"
+    text = page.read_text("utf-8").replace('content="../', f'content="{address}/')
+    url = f'<meta property="og:url" content="{address}/check/index.html">\n</head>'
+    page.write_text(text.replace("</head>", url), encoding="utf-8")
+    sitemap = html / "sitemap.xml"
+    entry = f"<url><loc>{address}/check/index.html</loc></url></urlset>"
+    sitemap.write_text(sitemap.read_text("utf-8").replace("</urlset>", entry), encoding="utf-8")
+
+
 def sphinx(builder: str, *options: str) -> None:
     """Run a builder of Sphinx on what was gathered."""
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-c", HERE, "-d", SITE / "doctrees"]
@@ -196,6 +214,7 @@ def main() -> None:
         return sphinx("linkcheck", *strict)
     if options.gettext:
         return sphinx("gettext")
+    page_build.codemirror()
     sphinx("html", *strict)
     local = None
     if options.local:
@@ -204,6 +223,8 @@ def main() -> None:
         local = pyodide_files.fetch()
     shutil.rmtree(SITE / "html" / "check", ignore_errors=True)
     page_build.build(SITE / "html" / "check", local=local)
+    if address := known_address():
+        address_of_page(SITE / "html", address)
     if missing := broken(SITE / "html"):
         print("links that lead nowhere:", *missing, sep="\n  ", file=sys.stderr)
         sys.exit(1)

@@ -70,6 +70,10 @@ html_static_path = [
     str(Path(__file__).parent / "static"),
     str(ROOT / "docs/images/learning_curve.png"),
 ]
+_mathjax = ROOT / "build/page/mathjax.js"  # page_build.py puts it there; else it is the CDN's
+if _mathjax.exists():
+    html_static_path.append(str(_mathjax))
+    mathjax_path = "mathjax.js"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_copy_source = False

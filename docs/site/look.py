@@ -95,7 +95,7 @@ def main() -> None:
                     if elsewhere
                     else f"http://127.0.0.1:{server.server_port}/{name}"
                 )
-                page.goto(address, wait_until="domcontentloaded", timeout=120_000)
+                page.goto(address, wait_until="domcontentloaded", timeout=600_000)
                 page.wait_for_timeout(200)
                 number += 1
                 for fault in faults(page, axe.read_text("utf-8")):

@@ -20,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE = HERE / "page"
 CACHE = ROOT / "build" / "page"
+MATHJAX = CACHE / "mathjax.js"
 PUBLISHED = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
 PACKAGES = ["numpy", "threadpoolctl"]
 EXAMPLES = {
@@ -71,7 +72,10 @@ def changed(wheel: Path, old: bytes, new: bytes) -> None:
 
 
 def codemirror() -> Path | None:
-    """The editor in one file; None where npm is missing or reaches no registry."""
+    """The editor in one file; None where npm is missing or reaches no registry.
+
+    MathJax, which the site has for equations, comes with it.
+    """
     made, folder = CACHE / "codemirror.js", CACHE / "npm"
     sources = [PAGE / name for name in ("package.json", "package-lock.json", "editor.js")]
     if made.exists() and made.stat().st_mtime > max(file.stat().st_mtime for file in sources):
@@ -87,6 +91,7 @@ def codemirror() -> Path | None:
     try:
         for command in commands if npm else []:
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
+            shutil.copy(folder / "node_modules" / "mathjax" / "es5" / "tex-svg.js", MATHJAX)
     except subprocess.CalledProcessError as error:
         print(error.stderr.decode(errors="replace")[-500:], file=sys.stderr)
     if not made.exists():

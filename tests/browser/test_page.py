@@ -143,6 +143,21 @@ def test_the_mistake_of_every_example_is_named_and_marked(name, opened, page_fol
 
 
 @pytest.mark.slow
+def test_on_a_phone_the_repair_of_a_long_line_is_in_view(opened):
+    page, _ = opened
+    code = (PAGE / "examples" / "1-affine.py").read_text("utf-8")
+    size = page.viewport_size
+    page.set_viewport_size({"width": 400, "height": 800})
+    write(page, f"{code}\n# {'long ' * 60}")
+    run(page)
+    box = page.locator(".note button").bounding_box()
+    assert box["x"] > 0
+    assert box["x"] + box["width"] < 400
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.set_viewport_size(size)
+
+
+@pytest.mark.slow
 def test_an_error_of_the_code_is_shown_at_its_line(opened):
     page, _ = opened
     write(

@@ -90,6 +90,21 @@ def test_every_module_is_in_the_api(build):
     assert "deepnlp.cli" not in text
 
 
+def test_the_page_is_in_the_sitemap_and_has_its_picture(build, tmp_path):
+    (tmp_path / "check").mkdir()
+    page = (ROOT / "docs" / "site" / "page" / "index.html").read_text("utf-8")
+    (tmp_path / "check" / "index.html").write_text(page)
+    (tmp_path / "sitemap.xml").write_text("<urlset><url><loc>a</loc></url></urlset>")
+    build.address_of_page(tmp_path, "https://example.org/site/")
+    address = "https://example.org/site/check/index.html"
+    sitemap = (tmp_path / "sitemap.xml").read_text()
+    assert sitemap.endswith(f"<url><loc>{address}</loc></url></urlset>")
+    page = (tmp_path / "check" / "index.html").read_text()
+    assert f'<meta property="og:url" content="{address}">' in page
+    picture = 'property="og:image" content="https://example.org/site/_static/learning_curve.png"'
+    assert picture in page
+
+
 def test_links_that_lead_nowhere_are_found(build, tmp_path):
     (tmp_path / "api").mkdir()
     (tmp_path / "index.html").write_text(

@@ -103,6 +103,8 @@ def _marks(cause):
     words = {"name": cause.name, "evidence": cause.evidence}
     words["sentence"] = CAUSES.get(cause.name, "")
     repairs = re.findall(r"in line (\d+), `([^`]+)` should be `([^`]+)`", cause.evidence)
+    if cause.name == "unknown":
+        words["name"] = "a wrong value, the reason not known"
     marks = [words | {"line": int(n), "wrong": a, "right": b} for n, a, b in repairs]
     place = re.match(rf"{NAME}\.py:(\d+)", cause.place)
     place = place or re.search(rf"in line (\d+) of {NAME}\.py", cause.evidence)
