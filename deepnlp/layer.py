@@ -471,11 +471,11 @@ class Layer:
         for name, value in vars(self).items():
             if name.startswith("_"):
                 continue
-            items = {name: value}
-            if isinstance(value, list | tuple | dict):
+            items = [(name, value)]
+            if isinstance(value, (list, tuple, dict)):
                 pairs = value.items() if isinstance(value, dict) else enumerate(value)
-                items = {f"{name}.{index}": item for index, item in pairs}
-            for place, item in items.items():
+                items = [(f"{name}.{index}", item) for index, item in pairs]
+            for place, item in items:
                 if isinstance(item, kind):
                     yield path + place, item
                 if isinstance(item, Layer):

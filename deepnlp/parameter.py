@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from deepnlp.backend import Array, asarray, check_shape, float_type, xp
 from deepnlp.backend.functions import MANY
-from deepnlp.backend.products import product
+from deepnlp.backend.products import product, product_later
 from deepnlp.kernels import kernel
 
 
@@ -307,7 +308,8 @@ class Parameter(View):
     def accumulate_product(self, A: Array, B: Array) -> None:
         """Add a matrix product to the gradient: grad += A B.
 
-        The first product becomes the gradient; it is not copied.
+        The first product becomes the gradient; it is not copied. In a context
+        :func:`deepnlp.backend.threads.later` a large product is added at its end.
 
         Parameters
         ----------
@@ -321,7 +323,7 @@ class Parameter(View):
             If the product has another shape.
         """
         if self.trainable:
-            self._add(product(A, B), copy=False)
+            product_later(A, B, partial(self._add, copy=False))
 
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add rows to the gradient: grad[ids[k]] += grad_k, repeated ids included.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from deepnlp import backend
 from deepnlp.backend import Array, xp
-from deepnlp.backend.threads import in_parallel, one_blas_thread, slices
+from deepnlp.backend.threads import in_parallel, in_parallel_later, one_blas_thread, slices
 
 # A piece must be worth waking a thread for, and so wide that reading the other operand again takes
 # little time beside the piece itself.
@@ -31,11 +32,19 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
             return xp.matmul(A, B, out=out)
         if out is None:
             out = xp.empty((n, m), dtype=xp.result_type(A.dtype, B.dtype))
-        if n >= m:
-            in_parallel(lambda r: xp.matmul(A[r], B, out=out[r]), _pieces(n))
-        else:
-            in_parallel(lambda c: xp.matmul(A, B[:, c], out=out[:, c]), _pieces(m))
+        in_parallel(*_shares(A, B, out, _pieces(max(n, m))))
     return out
+
+
+def product_later(A: Array, B: Array, end: Callable[[Array], None]) -> None:
+    """Call ``end`` with A B, a large one by the end of :func:`deepnlp.backend.threads.later`."""
+    if not _is_shared(len(A), *B.shape):
+        end(product(A, B))
+        return
+    out = xp.empty((len(A), B.shape[1]), dtype=xp.result_type(A.dtype, B.dtype))
+    shares = _shares(A, B, out, slices(max(out.shape), 4 * ALIGNED))
+    with one_blas_thread():
+        in_parallel_later(*shares, partial(end, out))
 
 
 def batched_product(A: Array, B: Array, out: Array | None = None) -> Array:
@@ -133,6 +142,13 @@ def _is_shared(n: int, k: int, m: int) -> bool:
     """Whether a product of (n, k) and (k, m) is shared out between threads."""
     large = n * k * m >= SMALLEST_SHARED or k * m >= LARGE_MATRIX
     return large and max(n, m) >= 4 * ALIGNED and backend.name() == "numpy"
+
+
+def _shares(A: Array, B: Array, out: Array, pieces: list[Any]) -> tuple[Any, list[Any]]:
+    """The work of a piece of a product, rows or columns of the result, and the pieces."""
+    if len(out) >= out.shape[1]:
+        return lambda r: xp.matmul(A[r], B, out=out[r]), pieces
+    return lambda c: xp.matmul(A, B[:, c], out=out[:, c]), pieces
 
 
 def _pieces(size: int) -> list[Any]:

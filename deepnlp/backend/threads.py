@@ -17,8 +17,9 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import partial
 from queue import SimpleQueue
@@ -56,6 +57,8 @@ _keep_freed_memory()
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether what runs is a piece of work that was shared out."""
 
+_waiting: ContextVar[Any] = ContextVar("waiting", default=None)  # see later()
+
 _last = threading.local()  # the round that each calling thread began last
 
 
@@ -68,19 +71,26 @@ class _Round:
     """
 
     def __init__(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
-        self._work, self._left = work, iter(pieces)  # next() holds the interpreter's lock
+        self._work, self._pieces = work, deque(pieces)
+        # Whoever calls next(), which holds the interpreter's lock, may take a piece.
+        self._left = iter(pieces)
         self._closed = False
         self._begun: list[None] = []  # an entry for each helper that has come
         self._ended: list[None] = []  # and for each that has gone
         self._gone: SimpleQueue[None] = SimpleQueue()  # wakes the caller
         self.error: BaseException | None = None
 
-    def take(self) -> None:
-        """Work on pieces until none is left; after an error no thread begins another."""
+    def take(self, pop: Callable[[], Any] | None = None) -> None:
+        """Work on pieces until none is left; after an error no thread begins another.
+
+        The caller goes forward and helpers go backward, so that each finds in its own cache the
+        rows that it wrote in the round before.
+        """
         _inside.set(True)
+        pop = pop or self._pieces.popleft
         try:
-            for piece in self._left:
-                self._work(piece)
+            for _ in self._left:
+                self._work(pop())
         finally:
             for _ in self._left:
                 pass
@@ -90,7 +100,7 @@ class _Round:
         self._begun.append(None)  # from here on the caller waits
         try:
             if not self._closed:
-                self.take()
+                self.take(self._pieces.pop)
         except BaseException as error:  # raised again in the caller's thread
             self.error = error
         self._ended.append(None)
@@ -120,12 +130,14 @@ class _Pool:
     def __init__(self, size: int) -> None:
         self.size = size
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.leisure: deque[Callable[[], None]] = deque()  # jobs for when there is no other
         self._started = 0
 
-    def share(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
+    def share(self, work: Callable[[Any], None], pieces: Sequence[Any], least: int = 2) -> None:
         """Call ``work(piece)`` for every piece; each thread takes the next piece that is left."""
-        helpers = 0 if _inside.get() else self._helpers(min(self.size, len(pieces)) - 1)
-        if helpers < 1:  # one thread, or work within work
+        alone = _inside.get() or len(pieces) < least
+        helpers = 0 if alone else self._helpers(min(self.size, len(pieces)) - 1)
+        if helpers < 1:  # one thread, few pieces, or work within work
             for piece in pieces:
                 work(piece)
             return
@@ -143,6 +155,16 @@ class _Pool:
         if this.error is not None:
             raise this.error
 
+    def share_later(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> list[_Round]:
+        """Rounds of one piece each, which helpers work on when they have come for another round."""
+        if _inside.get() or self._helpers(self.size - 1) < 1:
+            for piece in pieces:
+                work(piece)
+            return []
+        rounds = [_Round(work, [piece]) for piece in pieces]
+        self.leisure += [partial(copy_context().run, this.help) for this in rounds]
+        return rounds
+
     def end(self) -> None:
         """Let the helpers end once the work at hand is done, and those that are started later."""
         self._jobs.put(None)
@@ -158,10 +180,16 @@ class _Pool:
         return min(self._started, wanted)
 
     def _help(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        while (job := self._next()) is not None:
             job()
             del job  # it holds the arrays of the caller
         self._jobs.put(None)  # for the other helpers
+
+    def _next(self) -> Callable[[], None] | None:
+        if self._jobs.empty() and self.leisure:
+            with suppress(IndexError):  # another helper was quicker
+                return self.leisure.popleft()
+        return self._jobs.get()
 
 
 _pool = _Pool(_number_from_environment())
@@ -172,8 +200,9 @@ def _after_fork() -> None:
     global _pool
     _pool = _Pool(_pool.size)
     _one_blas_thread.after_fork()
-    if hasattr(_last, "round"):
-        _last.round.after_fork()
+    rounds, _ = _waiting.get() or ([], [])
+    for this in [*rounds, *vars(_last).values()]:
+        this.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
@@ -211,8 +240,8 @@ def use(number: int) -> None:
     _pool = _Pool(number)
 
 
-def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
-    """Call ``work(piece)`` for every piece, shared out between threads.
+def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any], least: int = 2) -> None:
+    """Call ``work(piece)`` for every piece, shared out between threads if there are ``least``.
 
     This pays where a piece is large enough for NumPy to release the interpreter's lock. The result
     must not depend on the order: each piece writes what no other piece reads.
@@ -224,7 +253,56 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
     >>> numbers
     [2, 4, 6]
     """
-    _pool.share(work, pieces)
+    _pool.share(work, pieces, least)
+
+
+@contextmanager
+def later() -> Iterator[None]:
+    """Context in which the work of :func:`in_parallel_later` goes on beside the caller's own.
+
+    So a thread that waits for the next :func:`in_parallel` has something to do meanwhile.
+
+    >>> numbers = [1, 2, 3]
+    >>> with later():
+    ...     in_parallel_later(numbers.append, [4], numbers.reverse)
+    ...     numbers[0] = 7
+    >>> numbers
+    [4, 3, 2, 7]
+    """
+    waiting: tuple[list[_Round], list[Callable[[], None]]] = [], []
+    rounds, ends = waiting
+    token = _waiting.set(waiting)
+    try:
+        yield
+        for this in rounds:
+            copy_context().run(this.take)
+    finally:
+        _waiting.reset(token)
+        for this in rounds:
+            this.close()
+        _pool.leisure.clear()  # it holds the arrays of the caller; other callers go on alone
+    for this in rounds:
+        if this.error is not None:
+            raise this.error
+    for end in ends:
+        end()
+
+
+def in_parallel_later(
+    work: Callable[[Any], None], pieces: Sequence[Any], end: Callable[[], None]
+) -> None:
+    """Call ``work(piece)`` for every piece, and then ``end()``: by the end of :func:`later`.
+
+    There helpers work on pieces when nothing else is shared out, and the ends come in the order of
+    the calls. Outside all is done at once.
+    """
+    if (waiting := _waiting.get()) is None:
+        in_parallel(work, pieces)
+        end()
+    else:
+        rounds, ends = waiting
+        rounds += _pool.share_later(work, pieces)
+        ends.append(end)
 
 
 class _OneBlasThread:

@@ -32,6 +32,8 @@ BLOCK = 1 << 19  # scores of a block: 2 MB of float32, about what a core's own c
 ROWS = 1024  # most rows of a block
 NARROWEST = 128  # fewest columns of a block, where there are as many
 
+FEW = 5  # fewer blocks of short operations are done before a thread has woken
+
 ORDINARY = 30.0  # scores below it have exponentials that no sum or product can overflow
 
 # --- LSTM ------------------------------------------------------------------------------------
@@ -303,7 +305,7 @@ def layer_norm(x: Array, g: Array, b: Array | None, eps: float) -> tuple[Array, 
         if b is not None:
             y[rows] += b
 
-    in_parallel(some_rows, even_blocks(x.shape, arrays=3))
+    in_parallel(some_rows, even_blocks(x.shape, arrays=3), FEW)
     return y, (n, r)
 
 
@@ -325,7 +327,7 @@ def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
         d -= a * slope[..., None]
         d *= r[rows]
 
-    in_parallel(some_rows, even_blocks(n.shape, arrays=4))
+    in_parallel(some_rows, even_blocks(n.shape, arrays=4), FEW)
     return dx, column_sums(dy_n.reshape(-1, D))
 
 
@@ -340,14 +342,11 @@ def attention(
         return NotImplemented
     z = xp.empty((*q.shape[:-1], k.shape[-2]), q.dtype)
     seen = None if hidden is None else xp.asarray(~hidden, z.dtype)
-    limit = ORDINARY / max(abs(scale), 1e-30)
     ones = xp.ones(z.shape[-1], z.dtype)
 
     def some_texts(n: Any) -> None:
-        s = xp.matmul(q[n], k[n].swapaxes(-1, -2), out=z[n])
-        ordinary = s.max() < limit and s.min() > -limit
-        s *= scale
-        if ordinary:
+        s = xp.matmul(scale * q[n], k[n].swapaxes(-1, -2), out=z[n])
+        if s.max() < ORDINARY and s.min() > -ORDINARY:
             xp.exp(s, out=s)
             if seen is not None:
                 s *= seen[n] if seen.ndim == 4 else seen
@@ -374,16 +373,15 @@ def attention_backward(
     def some_texts(n: Any) -> None:
         weights = a[n] if noise is None else noise[n] * a[n]
         xp.matmul(weights.swapaxes(-1, -2), dy[n], out=dv[n])
-        d = xp.matmul(dy[n], v[n].swapaxes(-1, -2))
+        d = xp.matmul(scale * dy[n], v[n].swapaxes(-1, -2))
         if noise is not None:
             d *= noise[n]
         d -= xp.einsum("...ts,...ts->...t", d, a[n])[..., None]
         d *= a[n]
-        d *= scale
         xp.matmul(d, k[n], out=dq[n])
         xp.matmul(d.swapaxes(-1, -2), q[n], out=dk[n])
 
-    in_parallel(some_texts, even_blocks(a.shape, arrays=3))
+    in_parallel(some_texts, even_blocks(a.shape, arrays=3), FEW)
     return None
 
 
@@ -418,9 +416,10 @@ def at_every_place(ids: Array, sums: Array) -> Array:
 
 
 def add_rows(table: Array, ids: Array, rows: Array) -> None:
-    """A loop over the rows, since ``add.at`` takes longer than one."""
-    for id_, row in zip(ids.tolist(), rows, strict=True):
-        table[id_] += row
+    """The sums by id, of which the first term is what stands in the table."""
+    seen = xp.unique(ids)
+    both = xp.concatenate([seen, ids]), xp.concatenate([table[seen], rows])
+    table[seen] = sum_by_id(*both)[1]
 
 
 def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.initialisers import normal
-from deepnlp.backend.threads import one_blas_thread
+from deepnlp.backend.threads import later, one_blas_thread
 from deepnlp.layer import Sequential, map_state, with_rows
 from deepnlp.layers import AffineSoftmaxWithLoss, Dropout, Embedding, TransformerBlock
 from deepnlp.layers.positions import PositionalEmbedding, SinusoidalPositions
@@ -142,7 +142,9 @@ class GPT(LayeredModel):
     def backward(self, dloss: Any = 1) -> None:
         """Back through the output and every layer, last to first."""
         with one_blas_thread():
-            Sequential(*self.layers).backward(self.output.backward(dloss))
+            dh = self.output.backward(dloss)
+            with later():  # the gradients of weights, while that of x goes down
+                Sequential(*self.layers).backward(dh)
 
     def start(self, N: int) -> Any:
         """The state of N texts of which nothing has been read.
