@@ -70,7 +70,8 @@ class _Round:
 
     def __init__(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
         self._work, self._pieces = work, deque(pieces)
-        self._left = iter(pieces)  # next() holds the interpreter's lock
+        # Whoever calls next(), which holds the interpreter's lock, may take a piece.
+        self._left = iter(pieces)
         self._closed = False
         self._begun: list[None] = []  # an entry for each helper that has come
         self._ended: list[None] = []  # and for each that has gone
@@ -127,13 +128,14 @@ class _Pool:
     def __init__(self, size: int) -> None:
         self.size = size
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._leisure: deque[Callable[[], None]] = deque()  # jobs for when there is no other
+        self.leisure: deque[Callable[[], None]] = deque()  # jobs for when there is no other
         self._started = 0
 
-    def share(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
+    def share(self, work: Callable[[Any], None], pieces: Sequence[Any], least: int = 2) -> None:
         """Call ``work(piece)`` for every piece; each thread takes the next piece that is left."""
-        helpers = 0 if _inside.get() else self._helpers(min(self.size, len(pieces)) - 1)
-        if helpers < 1:  # one thread, or work within work
+        alone = _inside.get() or len(pieces) < least
+        helpers = 0 if alone else self._helpers(min(self.size, len(pieces)) - 1)
+        if helpers < 1:  # one thread, few pieces, or work within work
             for piece in pieces:
                 work(piece)
             return
@@ -152,14 +154,13 @@ class _Pool:
             raise this.error
 
     def share_later(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> list[_Round]:
-        """Rounds of one piece each, which helpers work on when they are free."""
+        """Rounds of one piece each, which helpers work on when they have come for another round."""
+        if _inside.get() or self._helpers(self.size - 1) < 1:
+            for piece in pieces:
+                work(piece)
+            return []
         rounds = [_Round(work, [piece]) for piece in pieces]
-        helpers = 0 if _inside.get() else self._helpers(self.size - 1)
-        for this in rounds:
-            if helpers < 1:
-                copy_context().run(this.take)
-            else:
-                self._leisure.append(partial(copy_context().run, this.help))
+        self.leisure += [partial(copy_context().run, this.help) for this in rounds]
         return rounds
 
     def end(self) -> None:
@@ -183,9 +184,9 @@ class _Pool:
         self._jobs.put(None)  # for the other helpers
 
     def _next(self) -> Callable[[], None] | None:
-        if self._jobs.empty() and self._leisure:
+        if self._jobs.empty() and self.leisure:
             with suppress(IndexError):  # another helper was quicker
-                return self._leisure.popleft()
+                return self.leisure.popleft()
         return self._jobs.get()
 
 
@@ -197,8 +198,9 @@ def _after_fork() -> None:
     global _pool
     _pool = _Pool(_pool.size)
     _one_blas_thread.after_fork()
-    if hasattr(_last, "round"):
-        _last.round.after_fork()
+    rounds, _ = _waiting.get() or ([], [])
+    for this in [*rounds, *vars(_last).values()]:
+        this.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
@@ -236,8 +238,8 @@ def use(number: int) -> None:
     _pool = _Pool(number)
 
 
-def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
-    """Call ``work(piece)`` for every piece, shared out between threads.
+def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any], least: int = 2) -> None:
+    """Call ``work(piece)`` for every piece, shared out between threads if there are ``least``.
 
     This pays where a piece is large enough for NumPy to release the interpreter's lock. The result
     must not depend on the order: each piece writes what no other piece reads.
@@ -249,12 +251,14 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
     >>> numbers
     [2, 4, 6]
     """
-    _pool.share(work, pieces)
+    _pool.share(work, pieces, least)
 
 
 @contextmanager
 def later() -> Iterator[None]:
     """Context in which the work of :func:`in_parallel_later` goes on beside the caller's own.
+
+    So a thread that waits for the next :func:`in_parallel` has something to do meanwhile.
 
     >>> numbers = [1, 2, 3]
     >>> with later():
@@ -263,7 +267,8 @@ def later() -> Iterator[None]:
     >>> numbers
     [4, 3, 2, 7]
     """
-    rounds, ends = waiting = [], []
+    waiting: tuple[list[_Round], list[Callable[[], None]]] = [], []
+    rounds, ends = waiting
     token = _waiting.set(waiting)
     try:
         yield
@@ -273,6 +278,7 @@ def later() -> Iterator[None]:
         _waiting.reset(token)
         for this in rounds:
             this.close()
+        _pool.leisure.clear()  # it holds the arrays of the caller; other callers go on alone
     for this in rounds:
         if this.error is not None:
             raise this.error

@@ -30,6 +30,8 @@ BLOCK = 1 << 19  # scores of a block: 2 MB of float32, about what a core's own c
 ROWS = 1024  # most rows of a block
 NARROWEST = 128  # fewest columns of a block, where there are as many
 
+FEW = 5  # fewer blocks of short operations are done before a thread has woken
+
 ORDINARY = 30.0  # scores below it have exponentials that no sum or product can overflow
 
 # --- LSTM ------------------------------------------------------------------------------------
@@ -301,7 +303,7 @@ def layer_norm(x: Array, g: Array, b: Array | None, eps: float) -> tuple[Array, 
         if b is not None:
             y[rows] += b
 
-    in_parallel(some_rows, even_blocks(x.shape, arrays=2))
+    in_parallel(some_rows, even_blocks(x.shape, arrays=3), FEW)
     return y, (n, r)
 
 
@@ -312,22 +314,19 @@ def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
     if n.dtype.char != "f" or dy.dtype != n.dtype or not n.size or n.dtype != g.dtype:
         return NotImplemented
     average = xp.full(D, 1 / D, n.dtype)
-    dx, blocks = xp.empty(n.shape, n.dtype), even_blocks(n.shape, arrays=2)
-    dg = xp.empty((len(blocks), D), n.dtype)
+    dx, dy_n = xp.empty(n.shape, n.dtype), xp.empty(n.shape, n.dtype)
 
-    def some_rows(block: tuple[int, Any]) -> None:
-        k, rows = block
-        d, a = dx[rows], n[rows]
-        product = dy[rows] * a
-        dg[k] = column_sums(product.reshape(-1, D))
+    def some_rows(rows: Any) -> None:
+        d, product, a = dx[rows], dy_n[rows], n[rows]
+        xp.multiply(dy[rows], a, out=product)
         slope = product @ (g * average)  # mean(dn n), with dn = g dy
         xp.multiply(dy[rows], g, out=d)
         d -= (d @ average)[..., None]
-        d -= xp.multiply(a, slope[..., None], out=product)
+        d -= a * slope[..., None]
         d *= r[rows]
 
-    in_parallel(some_rows, list(enumerate(blocks)))
-    return dx, column_sums(dg)
+    in_parallel(some_rows, even_blocks(n.shape, arrays=4), FEW)
+    return dx, column_sums(dy_n.reshape(-1, D))
 
 
 def attention(
@@ -380,7 +379,7 @@ def attention_backward(
         xp.matmul(d, k[n], out=dq[n])
         xp.matmul(d.swapaxes(-1, -2), q[n], out=dk[n])
 
-    in_parallel(some_texts, even_blocks(a.shape, arrays=3))
+    in_parallel(some_texts, even_blocks(a.shape, arrays=3), FEW)
     return None
 
 

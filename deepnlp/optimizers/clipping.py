@@ -26,8 +26,9 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
             return _clip_extreme(gradients, max_norm, m)
     if max_norm < NEVER_REACHED:
         scale = xp.minimum(1, max_norm / (norm + 1e-6))
-        for g in gradients if backend.name() != "numpy" or scale != 1 else ():
-            _multiply(g, scale)
+        if backend.name() != "numpy" or scale != 1:
+            for g in gradients:
+                _multiply(g, scale)
     return norm
 
 

@@ -19,10 +19,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import deepnlp
 from deepnlp import backend, kernels
 from deepnlp.backend import asarray, products, threads
-from deepnlp.backend.threads import in_parallel, one_blas_thread
+from deepnlp.backend.threads import in_parallel, in_parallel_later, later, one_blas_thread
 from deepnlp.kernels import fast
 from deepnlp.layers import TimeAffine, TimeGRU, TimeLSTM
-from deepnlp.models import RNNLM, SimpleRNNLM
+from deepnlp.models import GPT, RNNLM, SimpleRNNLM
 from tests.backend.test_strict_models import OPTIMIZERS, training_step
 
 
@@ -233,6 +233,89 @@ def test_helpers_that_are_at_work_are_waited_for_before_the_next_round():
         in_parallel(piece, range(2))
     in_parallel(lambda k: order.append("next"), range(2))
     assert order == ["helper", "next", "next"]
+
+
+def test_few_pieces_are_not_shared_where_more_are_asked_for():
+    threads.use(2)
+    seen = set()
+    in_parallel(lambda _: seen.add(in_helper()), range(4), 5)
+    assert seen == {False}
+    meeting = Meeting(2)
+    in_parallel(meeting, range(5), 5)
+    assert len(meeting.begun) == 2
+
+
+# --- Work for later --------------------------------------------------------------------------
+
+
+def test_outside_of_the_context_nothing_is_left_for_later():
+    done = []
+    in_parallel_later(done.append, range(3), lambda: done.append("end"))
+    assert sorted(done[:3]) == [0, 1, 2]
+    assert done[3:] == ["end"]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_all_is_done_by_the_end_and_the_ends_come_in_order(number):
+    threads.use(number)
+    done, ends = Counter(), []
+    with later():
+        for k in range(20):
+            in_parallel_later(done.update, [[(k, i)] for i in range(3)], partial(ends.append, k))
+            in_parallel(lambda _: time.sleep(1e-4), range(2))
+        assert ends == []
+    assert ends == list(range(20))
+    assert done == Counter((k, i) for k in range(20) for i in range(3))
+    assert not threads._pool.leisure
+
+
+def test_a_helper_works_while_the_caller_goes_on():
+    threads.use(2)
+    helped = threading.Event()
+
+    def piece(_):
+        assert in_helper()
+        helped.set()
+
+    with later():
+        in_parallel_later(piece, range(1), lambda: None)
+        in_parallel(Meeting(2), range(2))  # wakes the helper
+        assert helped.wait(timeout=20)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_an_error_of_later_work_comes_back(number):
+    threads.use(number)
+    ends = []
+
+    def fail(_):
+        raise ValueError("later")
+
+    def run():
+        with later():
+            in_parallel_later(fail, range(3), lambda: ends.append(1))
+            in_parallel(lambda _: time.sleep(0.01), range(2))
+
+    with pytest.raises(ValueError, match="later"):
+        run()
+    assert ends == []
+    in_parallel(Meeting(2) if number == 2 else ends.append, range(2))
+
+
+def test_after_an_error_of_the_caller_nothing_is_begun():
+    threads.use(2)
+    done = []
+
+    def run():
+        with later():
+            in_parallel_later(done.append, range(3), lambda: done.append("end"))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        run()
+    in_parallel(Meeting(2), range(2))  # the helper comes, and finds nothing left
+    time.sleep(0.01)
+    assert done == []
 
 
 def test_another_number_of_threads_from_inside_work():
@@ -599,6 +682,14 @@ RUNS = {
 }
 RUNS["gru reset after"] = (lambda: RNNLM(V, H, H, cell="gru", reset_after=True), "SGD")
 RUNS["simple"] = (lambda: SimpleRNNLM(V, 30, H), "SGD")
+MODERN = {"norms": "rms", "positions": "rotary", "activation": "swiglu", "dropout": 0.3}
+RUNS |= {
+    f"gpt{' modern' * bool(form)}": (
+        lambda form=form: GPT(V, 16, 2, heads=2, context=T + 1, **form),
+        "AdamW",
+    )
+    for form in ({}, MODERN)
+}
 RUNS |= {f"lstm tied, {name}": (lambda: RNNLM(V, H, H), name) for name in OPTIMIZERS}
 
 
