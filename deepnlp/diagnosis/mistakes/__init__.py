@@ -40,7 +40,6 @@ OF_ONE_ROW = _checked(
     single.moved_by_one,
     single.sums,
     single.overlaps,
-    single.wrong_axis,
     single.moved_in_time,
     wholes.swapped_blocks,
     wholes.wrong_block,
@@ -64,7 +63,6 @@ EDITS = (
     _checked(terms.other_gradients, terms.other_factors, slopes.other_slopes),
     _checked(
         terms.some_runs,
-        terms.one_user,
         terms.constant_statistics,
         terms.other_places,
         terms.unused_conditions,

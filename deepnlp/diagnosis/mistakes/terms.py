@@ -150,35 +150,6 @@ def some_runs(problem: Problem) -> Iterator[Guess]:
             yield say("some runs", edit, cause=cause, count=len(n), part=part, **edge.words)
 
 
-# --- Several uses of one value --------------------------------------------------------------------
-
-
-def one_user(problem: Problem) -> Iterator[Guess]:
-    """Of several uses of a value, only one counts, or two are missing.
-
-    Wrong: three times ``dx = ...``. Right: ``dx = ...`` and two times ``dx += ...``.
-    """
-    trace = problem.followed
-    users: dict[object, list[Edge]] = {}
-    for edge in edges(problem):
-        if edge.j >= 0:
-            ticket = int(edge.tickets(-1).max(initial=0))
-            owner = int(trace.owner[ticket])
-            users.setdefault(trace.site_of(owner) if owner >= 0 else ticket, []).append(edge)
-    for several in users.values():
-        count = len(several)
-        for kept in several if count > 2 else ():
-            others = [edge for edge in several if edge is not kept]
-            numbers = [n for edge in others for n in edge.numbers]
-            if len(set(numbers)) == len(numbers):
-                edit = Joined([edge.scaled(0.0) for edge in others])
-                yield say("one user", edit, count=count, **kept.words)
-        for one, other in itertools.combinations(several, 2) if 3 < count < 7 else ():
-            if not set(one.numbers) & set(other.numbers):
-                edit = Joined([one.scaled(0.0), other.scaled(0.0)])
-                yield say("two users", edit, second=other.line, **one.words)
-
-
 def constant_statistics(problem: Problem) -> Iterator[Guess]:
     """Sums and means that go into every entry again are taken for constants, all of them.
 
@@ -466,9 +437,9 @@ def _in_order(tickets: HostArray, run: Run) -> HostArray:
 
 
 def other_places(problem: Problem) -> Iterator[Guess]:
-    """A run of a loop writes where the next should, or uses the value of another inner run.
+    """A run of a loop writes where the next should.
 
-    Wrong: ``dx[:, t + k] += dy[:, t] @ W[K - 1 - k].T``. Right: with ``W[k]``.
+    Wrong: ``dx[t] = dy[t]`` where forward takes ``x[t - 1]``. Right: ``dx[t - 1] = dy[t]``.
     """
     for edge in edges(problem):
         runs = list(range(len(edge.numbers)))
@@ -478,20 +449,6 @@ def other_places(problem: Problem) -> Iterator[Guess]:
                 if key != "one step":
                     edit = edge.edit(to=[places[k] for k in order])
                     yield say(key, edit, subject="the place", word=word, line=edge.line)
-        period = _period(edge) if edge.has_partner else 0
-        if period:
-            inner = [m for k in runs[::period] for m in runs[k : k + period][::-1]]
-            edit = edge.edit(beside=[edge.partners()[m] for m in inner])
-            details = {"subject": edge.words["other"], "line": edge.line}
-            yield say("other order", edit, word="reversed in the inner loop", **details)
-
-
-def _period(edge: Edge) -> int:
-    """The length of an inner loop: after so many runs the other operand comes again; or 0."""
-    own = edge.partners()
-    n = len(own)
-    found = (p for p in range(2, n) if n % p == 0 and numpy.array_equal(own[0], own[p]))
-    return next(found, 0)
 
 
 def loss_gradients(problem: Problem) -> Iterator[Guess]:
