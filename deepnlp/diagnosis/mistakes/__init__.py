@@ -42,7 +42,6 @@ OF_ONE_ROW = _checked(
     single.overlaps,
     single.moved_in_time,
     wholes.swapped_blocks,
-    wholes.wrong_block,
 )
 """Mistakes that are looked for in one gradient."""
 
@@ -64,11 +63,10 @@ EDITS = (
     _checked(
         terms.some_runs,
         terms.constant_statistics,
-        terms.other_places,
         terms.unused_conditions,
     ),
     _checked(terms.some_entries),
-    _checked(terms.moved_axes, terms.two_signs, terms.other_orders),
+    _checked(terms.two_signs, terms.other_orders),
 )
 """Edits that are tried over all operations, in the same way."""
 

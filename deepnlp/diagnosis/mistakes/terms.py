@@ -15,14 +15,13 @@ from deepnlp.diagnosis.mistakes.edges import (
     Value,
     edges,
     is_whole_statement,
-    moves,
     name_of_operand,
     name_of_ticket,
     values_of,
 )
 from deepnlp.diagnosis.mistakes.slopes import activations
-from deepnlp.diagnosis.mistakes.steps import letter_of, orders
-from deepnlp.diagnosis.mistakes.table import phrase, say
+from deepnlp.diagnosis.mistakes.steps import letter_of
+from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.problem import Guess, Problem, is_one
 from deepnlp.diagnosis.reverse import Edit, Joined, Run
 from deepnlp.gradcheck import causes as c
@@ -391,25 +390,6 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
             yield say("square gradient", edit, line=edge.line)
 
 
-def moved_axes(problem: Problem) -> Iterator[Guess]:
-    """An operand, or what is passed on to it, is reversed, shifted, transposed or reshaped."""
-    for edge in edges(problem):
-        node = edge.first
-        deep = max(node.values.ndim, *(v.ndim for v, _ in node.operands))
-        if edge.j < 0 or (len(edge.numbers) > 1 and deep < 3):
-            continue
-        for cause, word, axes, move in moves(node.operands[edge.j][1].shape):
-            edit, told = edge.edit(passed=move), phrase(word, **axes)
-            yield say("result moved", edit, cause=cause, moved=told, **edge.words)
-        if edge.has_partner and node.op in ("multiply", "matmul", "einsum", "call"):
-            for cause, word, axes, move in moves(edge.partners()[0].shape):
-                edit, told = (
-                    edge.edit(beside=list(map(move, edge.partners()))),
-                    phrase(word, **axes),
-                )
-                yield say("partner moved", edit, cause=cause, moved=told, **edge.words)
-
-
 def other_orders(problem: Problem) -> Iterator[Guess]:
     """A reshape without the transpose, or the split, that belongs to it.
 
@@ -434,21 +414,6 @@ def other_orders(problem: Problem) -> Iterator[Guess]:
 
 def _in_order(tickets: HostArray, run: Run) -> HostArray:
     return run.adjoint[tickets].reshape(run.g.shape)
-
-
-def other_places(problem: Problem) -> Iterator[Guess]:
-    """A run of a loop writes where the next should.
-
-    Wrong: ``dx[t] = dy[t]`` where forward takes ``x[t - 1]``. Right: ``dx[t - 1] = dy[t]``.
-    """
-    for edge in edges(problem):
-        runs = list(range(len(edge.numbers)))
-        places = [edge.tickets(k) for k in runs]
-        if len({p.shape for p in places}) == 1 and edge.j >= 0:
-            for key, word, order in orders(len(runs)):
-                if key != "one step":
-                    edit = edge.edit(to=[places[k] for k in order])
-                    yield say(key, edit, subject="the place", word=word, line=edge.line)
 
 
 def loss_gradients(problem: Problem) -> Iterator[Guess]:
