@@ -40,10 +40,8 @@ OF_ONE_ROW = _checked(
     single.moved_by_one,
     single.sums,
     single.overlaps,
-    single.wrong_axis,
     single.moved_in_time,
     wholes.swapped_blocks,
-    wholes.wrong_block,
 )
 """Mistakes that are looked for in one gradient."""
 
@@ -64,13 +62,11 @@ EDITS = (
     _checked(terms.other_gradients, terms.other_factors, slopes.other_slopes),
     _checked(
         terms.some_runs,
-        terms.one_user,
         terms.constant_statistics,
-        terms.other_places,
         terms.unused_conditions,
     ),
     _checked(terms.some_entries),
-    _checked(terms.moved_axes, terms.two_signs, terms.other_orders),
+    _checked(terms.two_signs, terms.other_orders),
 )
 """Edits that are tried over all operations, in the same way."""
 

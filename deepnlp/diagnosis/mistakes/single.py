@@ -100,34 +100,6 @@ def moved_in_time(problem: Problem, name: str) -> Iterator[Guess]:
     axis = problem.trace.time_axis if problem.trace is not None else 1
     for cause, told, array in moved_steps(right, axis):
         yield say("moved", {name: array}, cause=cause, name=name, moved=told)
-    shares = [p.value for p in parts_of(problem, name, by_row=False)]
-    for share in shares if len(shares) > 1 else []:
-        for cause, told, array in moved_steps(share, axis):
-            words = {"count": len(shares), "name": name, "moved": told}
-            yield say("moved part", {name: right - share + array}, cause=cause, **words)
-
-
-def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
-    """A bias gradient that was summed over another axis.
-
-    Wrong: ``db = dy.sum(axis=1)``. Right: ``db = dy.sum(axis=0)``, one number for each column.
-    """
-    trace, wrong, right = problem.followed, problem.wrong[name], problem.right[name]
-    own = trace.variables[name]
-    if name in problem.subject.input_names:
-        return
-    for number, node in enumerate(trace.nodes):
-        same = [j for j, (_, t) in enumerate(node.operands) if numpy.array_equal(t, own)]
-        if not same or node.op in ("matmul", "sum", "einsum", "gather", "call"):
-            continue
-        passed = node.vjp(trace.gradient_at(number), node.arrays, node.values)[same[0]]
-        last = passed.ndim - 1
-        for mask in range(1 << last, 1 << (last + 1)) if passed.ndim else ():
-            axes = tuple(k for k in range(passed.ndim) if mask >> k & 1)
-            for kept in (passed.sum(axis=axes), passed.sum(axis=axes, keepdims=True)):
-                if kept.shape == wrong.shape:
-                    words = {"axes": ", ".join(map(str, axes)), "shape": passed.shape}
-                    yield say("wrong axis", {name: kept}, name=name, wanted=right.shape, **words)
 
 
 # --- The parts that a gradient is the sum of ------------------------------------------------------

@@ -15,14 +15,13 @@ from deepnlp.diagnosis.mistakes.edges import (
     Value,
     edges,
     is_whole_statement,
-    moves,
     name_of_operand,
     name_of_ticket,
     values_of,
 )
 from deepnlp.diagnosis.mistakes.slopes import activations
-from deepnlp.diagnosis.mistakes.steps import letter_of, orders
-from deepnlp.diagnosis.mistakes.table import phrase, say
+from deepnlp.diagnosis.mistakes.steps import letter_of
+from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.problem import Guess, Problem, is_one
 from deepnlp.diagnosis.reverse import Edit, Joined, Run
 from deepnlp.gradcheck import causes as c
@@ -148,35 +147,6 @@ def some_runs(problem: Problem) -> Iterator[Guess]:
             cause = c.TIME_SHIFTED if "all but" in part and len(n) > 2 else c.ASSIGNED
             edit = edge.scaled(0.0, sorted(set(n) - set(n[kept])))
             yield say("some runs", edit, cause=cause, count=len(n), part=part, **edge.words)
-
-
-# --- Several uses of one value --------------------------------------------------------------------
-
-
-def one_user(problem: Problem) -> Iterator[Guess]:
-    """Of several uses of a value, only one counts, or two are missing.
-
-    Wrong: three times ``dx = ...``. Right: ``dx = ...`` and two times ``dx += ...``.
-    """
-    trace = problem.followed
-    users: dict[object, list[Edge]] = {}
-    for edge in edges(problem):
-        if edge.j >= 0:
-            ticket = int(edge.tickets(-1).max(initial=0))
-            owner = int(trace.owner[ticket])
-            users.setdefault(trace.site_of(owner) if owner >= 0 else ticket, []).append(edge)
-    for several in users.values():
-        count = len(several)
-        for kept in several if count > 2 else ():
-            others = [edge for edge in several if edge is not kept]
-            numbers = [n for edge in others for n in edge.numbers]
-            if len(set(numbers)) == len(numbers):
-                edit = Joined([edge.scaled(0.0) for edge in others])
-                yield say("one user", edit, count=count, **kept.words)
-        for one, other in itertools.combinations(several, 2) if 3 < count < 7 else ():
-            if not set(one.numbers) & set(other.numbers):
-                edit = Joined([one.scaled(0.0), other.scaled(0.0)])
-                yield say("two users", edit, second=other.line, **one.words)
 
 
 def constant_statistics(problem: Problem) -> Iterator[Guess]:
@@ -420,25 +390,6 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
             yield say("square gradient", edit, line=edge.line)
 
 
-def moved_axes(problem: Problem) -> Iterator[Guess]:
-    """An operand, or what is passed on to it, is reversed, shifted, transposed or reshaped."""
-    for edge in edges(problem):
-        node = edge.first
-        deep = max(node.values.ndim, *(v.ndim for v, _ in node.operands))
-        if edge.j < 0 or (len(edge.numbers) > 1 and deep < 3):
-            continue
-        for cause, word, axes, move in moves(node.operands[edge.j][1].shape):
-            edit, told = edge.edit(passed=move), phrase(word, **axes)
-            yield say("result moved", edit, cause=cause, moved=told, **edge.words)
-        if edge.has_partner and node.op in ("multiply", "matmul", "einsum", "call"):
-            for cause, word, axes, move in moves(edge.partners()[0].shape):
-                edit, told = (
-                    edge.edit(beside=list(map(move, edge.partners()))),
-                    phrase(word, **axes),
-                )
-                yield say("partner moved", edit, cause=cause, moved=told, **edge.words)
-
-
 def other_orders(problem: Problem) -> Iterator[Guess]:
     """A reshape without the transpose, or the split, that belongs to it.
 
@@ -463,35 +414,6 @@ def other_orders(problem: Problem) -> Iterator[Guess]:
 
 def _in_order(tickets: HostArray, run: Run) -> HostArray:
     return run.adjoint[tickets].reshape(run.g.shape)
-
-
-def other_places(problem: Problem) -> Iterator[Guess]:
-    """A run of a loop writes where the next should, or uses the value of another inner run.
-
-    Wrong: ``dx[:, t + k] += dy[:, t] @ W[K - 1 - k].T``. Right: with ``W[k]``.
-    """
-    for edge in edges(problem):
-        runs = list(range(len(edge.numbers)))
-        places = [edge.tickets(k) for k in runs]
-        if len({p.shape for p in places}) == 1 and edge.j >= 0:
-            for key, word, order in orders(len(runs)):
-                if key != "one step":
-                    edit = edge.edit(to=[places[k] for k in order])
-                    yield say(key, edit, subject="the place", word=word, line=edge.line)
-        period = _period(edge) if edge.has_partner else 0
-        if period:
-            inner = [m for k in runs[::period] for m in runs[k : k + period][::-1]]
-            edit = edge.edit(beside=[edge.partners()[m] for m in inner])
-            details = {"subject": edge.words["other"], "line": edge.line}
-            yield say("other order", edit, word="reversed in the inner loop", **details)
-
-
-def _period(edge: Edge) -> int:
-    """The length of an inner loop: after so many runs the other operand comes again; or 0."""
-    own = edge.partners()
-    n = len(own)
-    found = (p for p in range(2, n) if n % p == 0 and numpy.array_equal(own[0], own[p]))
-    return next(found, 0)
 
 
 def loss_gradients(problem: Problem) -> Iterator[Guess]:

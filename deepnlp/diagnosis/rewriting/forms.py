@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables, shape_of
+from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables
 from deepnlp.diagnosis.rewriting.rules import rewritten
 from deepnlp.diagnosis.rewriting.slots import Change, Slot, expressions, indices, parsed, targets
 from deepnlp.gradcheck import causes as c
@@ -194,8 +194,6 @@ def of_statement(ran: Ran, statement: Slot) -> Iterator[Change]:
                 yield from _exchanged_slices(statement, target.node)
                 yield from _all_places(statement, target.node, put)
         yield from _other_number(ran, statement)
-    if isinstance(node, ast.AugAssign):
-        yield from _moved(ran, statement)
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Attribute):
         copied = parsed(f"{ast.unparse(node.value)}.copy()")
         yield put(c.CACHE, ast.Assign(node.targets, copied), 0.8)
@@ -264,21 +262,6 @@ def _all_places(statement: Slot, target: ast.Subscript, put: Any) -> Iterator[Ch
         yield put(c.MASK_MISSING if "mask" in value else c.TERM_MISSING, new, 1.1)
 
 
-def _moved(ran: Ran, statement: Slot) -> Iterator[Change]:
-    """``dx[:, :-1] += dbefore[:, 1:]`` for ``dx += dbefore``."""
-    node = statement.node
-    shape = shape_of(ran.value(ast.unparse(node.target))) or ()
-    for axis in range(min(len(shape), 3)) if not isinstance(node.target, ast.Subscript) else ():
-        for one, other in ((":-1", "1:"), ("1:", ":-1")):
-            puts = []
-            for name, part in (("target", one), ("value", other)):
-                slot = Slot(node, name)
-                new: Any = parsed(f"({ast.unparse(slot.node)})[{':, ' * axis}{part}]")
-                new.ctx = getattr(slot.node, "ctx", ast.Load())
-                puts.append((slot, new))
-            yield Change(c.TIME_SHIFTED, statement, puts, 1.1)
-
-
 def _other_number(ran: Ran, statement: Slot) -> Iterator[Change]:
     """Another whole number of backward's in place of a constant, wherever that stands."""
     found: dict[int, list[Slot]] = {}
@@ -292,15 +275,7 @@ def _other_number(ran: Ran, statement: Slot) -> Iterator[Change]:
 
 
 def of_two_statements(ran: Ran, found: list[Slot]) -> Iterator[Change]:
-    """Two statements in the wrong order, or two values under each other's names."""
-    for slot, later in itertools.combinations(found, 2):
-        is_move = not isinstance(later.node, ast.Return)
-        if is_move and slot.parent is later.parent and slot.field == later.field:
-            block = [s for s in found if s.parent is slot.parent and s.field == slot.field]
-            between = block[block.index(slot) : block.index(later) + 1]
-            nodes = [s.node for s in between]
-            for order in (nodes[1:] + nodes[:1], nodes[-1:] + nodes[:-1]):
-                yield Change(c.CACHE, slot, list(zip(between, order)), 1.3)
+    """Two values under each other's names."""
     assigned = [
         Slot(slot.node, "targets", 0)
         for slot in found

@@ -317,8 +317,9 @@ def wrapped(ran: Ran, statement: Slot) -> Iterator[Change]:
                 new = ast.Call(function, slot.node.args, slot.node.keywords)
                 yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.0)
             if isinstance(getattr(slot.node, "func", None), ast.Attribute):
-                new = ast.Call(function, [slot.node.func.value], [])
-                yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.0)
+                new, is_order = ast.Call(function, [slot.node.func.value], []), ".reshape(" in old
+                cause = c.TRANSPOSED if is_order else c.WRONG_VALUE
+                yield Change(cause, statement, [(slot, new)], 1.0)
 
 
 def _functions(ran: Ran) -> list[str]:

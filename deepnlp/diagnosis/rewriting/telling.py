@@ -43,9 +43,11 @@ def _said(
     weights = [n for n in repaired if n not in problem.subject.input_names]
     is_bias = len(weights) == len(repaired) and all(problem.right[n].ndim < 2 for n in weights)
     assigned = {
-        node.targets[0].id: node.value
-        for node in ast.walk(ran.tree)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        ast.unparse(node.targets[0]): node.value
+        for tree in (*ran.others, ran.tree)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name if tree is ran.tree else ast.Attribute)
     }
     calls = {
         ast.unparse(n)
@@ -79,7 +81,7 @@ def _lines(change: Change) -> list[int]:
 
 
 def _moved(change: Change) -> str:
-    """What a change says that moves a statement past others."""
+    """What a change says that moves a statement into a loop, or behind it."""
     puts = [(slot.node, new) for slot, new in change.puts if isinstance(new, ast.stmt)]
     if puts and isinstance(puts[0][0], ast.For) and isinstance(puts[0][1], ast.For | ast.If):
         loop, inner = puts[0][0], puts[0][1].body[-1]
@@ -88,12 +90,7 @@ def _moved(change: Change) -> str:
             "in" if len(puts) > 1 else "behind",
         )
         return f"line {inner.lineno}, `{text}`, should stand {where} the loop of line {loop.lineno}"
-    if len(puts) < 2:
-        return ""
-    first, last = puts[0][0], puts[-1][0]
-    one, other, where = (first, last, "after") if puts[-1][1] is first else (last, first, "before")
-    texts = [shortened(ast.unparse(node).split("\n")[0]) for node in (one, other)]
-    return f"line {one.lineno}, `{texts[0]}`, should come {where} line {other.lineno}, `{texts[1]}`"
+    return ""
 
 
 def _operations(node: ast.AST) -> int:

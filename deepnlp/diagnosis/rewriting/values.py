@@ -76,8 +76,6 @@ def values(ran: Ran, forward: list[Ran]) -> list[Value]:
             found[name] = Value(name, ran.scope[name], 0.0)
     for text, cost in itertools.chain(_parts(ran), _parts_of_forward(ran, forward)):
         add(text, ran.value(text), cost)
-    for text in _one_hot(ran):
-        add(text, ran.value(text), 0.4)
     for text in itertools.chain(_looked_up(ran), _counts(ran)):
         if shape_of(ran.value(text)) == ():  # a number may be equal to another by chance
             found[text] = Value(text, ran.value(text), 0.4)
@@ -174,15 +172,6 @@ def _looked_up(ran: Ran) -> Iterator[str]:
         if isinstance(value, numpy.ndarray) and value.dtype.kind in "iu" and value.ndim < 4:
             for places in itertools.permutations(loops, value.ndim):
                 yield f"{name}[{', '.join(places)}]"
-
-
-def _one_hot(ran: Ran) -> Iterator[str]:
-    """Rows of ones and zeros at some ids, as wide as another array."""
-    arrays = [(n, v) for n, v in ran.scope.items() if isinstance(v, numpy.ndarray)]
-    for name, ids in arrays:
-        wide = [n for n, v in arrays if v.shape[:-1] == ids.shape and v.dtype.kind == "f"]
-        if ids.dtype.kind in "iu" and wide:
-            yield f"np.eye({wide[0]}.shape[-1])[{name}]"
 
 
 def _counts(ran: Ran) -> Iterator[str]:

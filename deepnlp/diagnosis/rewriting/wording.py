@@ -330,8 +330,8 @@ def is_number(node: ast.AST, scope: Mapping[str, Any]) -> bool:
     if isinstance(node, ast.Subscript):
         return ast.unparse(node.value).endswith(".shape")
     if isinstance(node, ast.Call):
-        if function_name(node) == "len":
-            return True
+        if function_name(node) in ("len", "slice", "range"):
+            return function_name(node) == "len"
         of_module = ast.unparse(node.func).rpartition(".")[0] in ("", "np", "numpy", "math")
         return of_module and bool(node.args) and all(is_number(one, scope) for one in node.args)
     if isinstance(node, ast.BinOp):
