@@ -328,11 +328,7 @@ class Caller:
         try:
             result = self._call_forward([*self._context, *positional], named)
         except Exception as error:
-            from deepnlp.diagnosis.places import told_in_shapes  # needed here alone
-
-            if told := told_in_shapes(error):
-                title = self.title("forward")
-                raise ValueError(say("shapes", title=title, told=told, error=error)) from error
+            self._tell_in_shapes(error, "forward")
             if self._outputs or not (absent := self._absent()):
                 raise
             how = ", ".join(f"{name}=..." for name in absent)
@@ -352,6 +348,14 @@ class Caller:
         if not self._outputs:
             self._look_at(result)
         return [plain(self._results[k]) for k in self._outputs]
+
+    def _tell_in_shapes(self, error: Exception, method: str) -> None:
+        """Raise an error that names the arrays whose shapes do not fit, if they do not."""
+        from deepnlp.diagnosis.places import told_in_shapes  # needed here alone
+
+        if told := told_in_shapes(error):
+            title = self.title(method)
+            raise ValueError(say("shapes", title=title, told=told, error=error)) from error
 
     def _is_given_arrays(self) -> bool:
         """Whether a function of nodes was given arrays, as those of DeZero may be."""
@@ -518,7 +522,11 @@ class Caller:
                     named[p.name] = value
                 else:
                     positional.append(value)
-        return self.call(backward, *positional, **named)
+        try:
+            return self.call(backward, *positional, **named)
+        except ValueError as error:
+            self._tell_in_shapes(error, "backward")
+            raise
 
     def _other(self, name: str) -> Any:
         """What an argument of backward takes that takes no gradient."""

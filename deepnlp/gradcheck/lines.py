@@ -23,6 +23,7 @@ from typing import Any
 import numpy
 
 from deepnlp.gradcheck.causes import UNKNOWN, Cause, say
+from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.names import LOSSES, gradient_names, is_box, plain
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.translating import (
@@ -60,7 +61,7 @@ class Lines:
 
     def __init__(self, text: str | Path, names: Names, table: Mapping[str, str]) -> None:
         file = str(text) if isinstance(text, Path) else "<lines>"
-        source = text.read_text(encoding="utf-8") if isinstance(text, Path) else text
+        source = text_of(text) if isinstance(text, Path) else text
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         self._rng = numpy.random.default_rng(0x5EED)
         self._names = mapped(_copied, names)
