@@ -24,6 +24,7 @@ from deepnlp.gradcheck.checks import (
     check_behaviour,
     compare_all,
     compare_directions,
+    compare_each,
     compare_forward,
     ignores_dout,
     not_finite,
@@ -38,6 +39,7 @@ from deepnlp.gradcheck.walking import HostArray, private
 METHODS = ("auto", "complex", "central", "direction")
 TOLERANCES = {"complex": 1e-10, "central": 1e-6}
 
+_MANY = 4000  # numbers in lines: more are compared along directions
 _MOVES = 3  # how often the variables are moved away from kinks
 _ENTRIES = 24  # of a wrong gradient, looked at for kinks
 
@@ -233,10 +235,15 @@ def _compare(
     tolerance: float | None,
 ) -> tuple[str, list[Row]]:
     """The rows, and the kind of step that was taken."""
-    if method == "direction":
+    is_long = (
+        subject.caller.code.lines is not None and sum(map(numpy.size, analytic.values())) > _MANY
+    )
+    if method == "direction" or is_long:
         step = "complex" if subject.is_analytic(rng) else "central"
-        tolerance = TOLERANCES[step] if tolerance is None else tolerance
-        return step, compare_directions(subject, analytic, step, tolerance, rng)
+        limit = TOLERANCES[step] if tolerance is None else tolerance
+        if subject.caller.code.lines is not None:
+            return step, compare_each(subject, analytic, step, limit, rng)
+        return step, compare_directions(subject, analytic, step, limit, rng)
     step, numeric = _numeric_gradients(subject, analytic, method, rng)
     limit = TOLERANCES[step] if tolerance is None else tolerance
     rows = compare_all(subject, analytic, numeric, step, limit)

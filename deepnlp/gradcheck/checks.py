@@ -154,6 +154,21 @@ def compare_directions(
     return rows
 
 
+def compare_each(
+    subject: Subject, analytic: dict[str, HostArray], step: str, tolerance: float, rng: Generator
+) -> list[Row]:
+    """A row for each gradient alone, along a direction; the first wrong one entry by entry."""
+    directions = subject.random_directions(rng)
+    rows: list[Row] = []
+    for name in directions:
+        row = _row(subject, analytic, directions, name, [name], step, tolerance)
+        if not row.ok and not row.note and all(one.ok for one in rows):
+            numeric = subject.numeric_gradient(name, step, analytic[name])
+            row = compare(name, analytic[name], numeric, tolerance, NOISE[step] * subject.scale())
+        rows.append(row)
+    return rows
+
+
 def _row(
     subject: Subject,
     analytic: dict[str, HostArray],

@@ -100,7 +100,7 @@ def in_python(own: Own) -> str:
         called = f"{names[0]}({', '.join(taken)}).forward({', '.join(given)})"
     return (
         f'or say the whole call: --call "{called}",\n'
-        "  where the file has no such names with np.random.randn(3, 4) and the like in their place\n"
+        "  with np.random.randn(3, 4) and the like for names that the file does not have\n"
         f"in Python, with {', '.join(given)} of yours:\n"
         "  from deepnlp.gradcheck import check_gradients\n"
         f"  from {pair[0].__module__.removeprefix('own_')} import {', '.join(names)}\n"

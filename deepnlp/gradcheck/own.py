@@ -93,7 +93,7 @@ def _read_named(text: str, taken: set[str]) -> tuple[str, Any] | None:
     ``b=3`` is a shape where forward takes ``b``, and else the size of an axis.
     """
     name, _, rest = text.partition("=")
-    is_shape = re.fullmatch(r"\w+(,\w+)+", rest) is not None or name in taken and rest.isdigit()
+    is_shape = re.fullmatch(r"\w+(,\w+)+", rest) is not None or (name in taken and rest.isdigit())
     if name.isidentifier() and is_shape:
         return name, _Shape(rest)
     is_value = rest[:1] in ("{", "[", "(", "'", '"') or rest in ("None", "True", "False")
