@@ -9,7 +9,9 @@ import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
+from importlib import import_module
 from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +20,7 @@ import numpy
 from deepnlp.backend import Generator
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause, say
+from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.checks import (
     ALL,
     accept_means,
@@ -129,7 +132,7 @@ def check_gradients(
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
     silence = redirect_stdout(io.StringIO()) if quiet else nullcontext()
-    with _one_at_a_time, _doubles(), silence:
+    with _one_at_a_time, _doubles(layer), silence:
         subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)
@@ -146,8 +149,11 @@ def check_gradients(
 
 
 @contextmanager
-def _doubles() -> Iterator[None]:
-    """Context in which torch makes tensors of float64, if it is there."""
+def _doubles(given: Any) -> Iterator[None]:
+    """Context in which torch makes tensors of float64, if it is there or lines import it."""
+    text = text_of(given) if isinstance(given, Path) else given
+    if isinstance(text, str) and "torch" in text:
+        import_module("torch")
     torch = sys.modules.get("torch")
     kind = torch.get_default_dtype() if torch is not None else None
     if torch is not None:

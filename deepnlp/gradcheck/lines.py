@@ -16,7 +16,6 @@ import random
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +66,6 @@ class Lines:
         self._names = mapped(_copied, names)
         self._drawn: Names = {}
         self._places: dict[str, int] = {}  # the line that assigns a name last
-        if "torch" in source:
-            import_module("torch")
         self._states = [get() for get, _ in random_states()]
         self._body = body = ast.parse(source, file).body
         self._file = file
