@@ -328,11 +328,7 @@ class Caller:
         try:
             result = self._call_forward([*self._context, *positional], named)
         except Exception as error:
-            from deepnlp.diagnosis.places import told_in_shapes  # needed here alone
-
-            if told := told_in_shapes(error):
-                title = self.title("forward")
-                raise ValueError(say("shapes", title=title, told=told, error=error)) from error
+            self._tell_in_shapes(error, "forward")
             if self._outputs or not (absent := self._absent()):
                 raise
             how = ", ".join(f"{name}=..." for name in absent)
@@ -346,9 +342,25 @@ class Caller:
         if is_pair and isinstance(result[0], dict):  # the outputs, then the cache
             result = {**result[0], "cache": result[1]}
         self._results = list(_values(result))
+        if not self._outputs and self._is_given_arrays():
+            self.code.node = type(self._results[0])(numpy.zeros(()))
+            return self.forward(inputs)
         if not self._outputs:
             self._look_at(result)
         return [plain(self._results[k]) for k in self._outputs]
+
+    def _tell_in_shapes(self, error: Exception, method: str) -> None:
+        """Raise an error that names the arrays whose shapes do not fit, if they do not."""
+        from deepnlp.diagnosis.places import told_in_shapes  # needed here alone
+
+        if told := told_in_shapes(error):
+            title = self.title(method)
+            raise ValueError(say("shapes", title=title, told=told, error=error)) from error
+
+    def _is_given_arrays(self) -> bool:
+        """Whether a function of nodes was given arrays, as those of DeZero may be."""
+        is_alone = self.code.backward is None and self.code.node is None and not self._nodes
+        return is_alone and is_node(self._results[0]) and not is_tensor(self._results[0])
 
     def _leaves(self, inputs: list[Any]) -> list[Any]:
         """The inputs as nodes of the engine."""
@@ -510,7 +522,11 @@ class Caller:
                     named[p.name] = value
                 else:
                     positional.append(value)
-        return self.call(backward, *positional, **named)
+        try:
+            return self.call(backward, *positional, **named)
+        except ValueError as error:
+            self._tell_in_shapes(error, "backward")
+            raise
 
     def _other(self, name: str) -> Any:
         """What an argument of backward takes that takes no gradient."""
@@ -633,9 +649,13 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
     owners = [_owner(part, [*inputs, *weights]) for part in given]
     known = [v for v in owners if v is not None]
     of_weights = any(isinstance(v, Attribute) for v in known)
-    if len({id(v) for v in known}) == len(given) and (of_weights or len(given) < len(inputs)):
-        for variable, part in zip(known, given, strict=True):
-            _give(variable, part)
+    others = [part for part, owner in zip(given, owners, strict=True) if owner is None]
+    is_known = not any(_may_be_gradient(part) for part in others)  # such as the last state
+    is_known = is_known and len({id(v) for v in known}) == len(known)
+    if is_known and (of_weights or len(known) < len(inputs)):
+        for variable, part in zip(owners, given, strict=True):
+            if variable is not None:
+                _give(variable, part)
         return
     # One for each input, such as (None, dx) for (ids, x); or one for each that has a gradient.
     by_place = [(v, given[v.position]) for v in inputs] if len(given) >= count else []
@@ -667,6 +687,11 @@ def _by_shape(inputs: list[Input], given: list[Part]) -> list[tuple[Input, Part]
 def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
     """The variable that a part belongs to by its name."""
     return next((v for v in variables if belongs(part.name, v.key)), None)
+
+
+def _may_be_gradient(part: Part) -> bool:
+    """Whether nothing speaks against it: it has no name, or one of a gradient."""
+    return not part.name or GRADIENT.match(part.name) is not None
 
 
 def _give(variable: Input | Attribute, part: Part) -> None:
@@ -743,4 +768,6 @@ def _leaves(node: ast.expr) -> Iterator[ast.expr]:
 def _name_of(node: ast.expr) -> str:
     if isinstance(node, ast.Name):
         return node.id
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+        return _name_of(node.value)  # hs[-1] is one of hs
     return node.attr if isinstance(node, ast.Attribute) else ""

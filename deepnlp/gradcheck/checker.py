@@ -9,7 +9,9 @@ import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
+from importlib import import_module
 from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -18,12 +20,14 @@ import numpy
 from deepnlp.backend import Generator
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause, say
+from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.checks import (
     ALL,
     accept_means,
     check_behaviour,
     compare_all,
     compare_directions,
+    compare_each,
     compare_forward,
     ignores_dout,
     not_finite,
@@ -38,6 +42,7 @@ from deepnlp.gradcheck.walking import HostArray, private
 METHODS = ("auto", "complex", "central", "direction")
 TOLERANCES = {"complex": 1e-10, "central": 1e-6}
 
+_MANY = 4000  # numbers in lines: more are compared along directions
 _MOVES = 3  # how often the variables are moved away from kinks
 _ENTRIES = 24  # of a wrong gradient, looked at for kinks
 
@@ -127,7 +132,7 @@ def check_gradients(
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
     silence = redirect_stdout(io.StringIO()) if quiet else nullcontext()
-    with _one_at_a_time, _doubles(), silence:
+    with _one_at_a_time, _doubles(layer), silence:
         subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)
@@ -144,8 +149,11 @@ def check_gradients(
 
 
 @contextmanager
-def _doubles() -> Iterator[None]:
-    """Context in which torch makes tensors of float64, if it is there."""
+def _doubles(given: Any) -> Iterator[None]:
+    """Context in which torch makes tensors of float64, if it is there or lines import it."""
+    text = text_of(given) if isinstance(given, Path) else given
+    if isinstance(text, str) and "torch" in text:
+        import_module("torch")
     torch = sys.modules.get("torch")
     kind = torch.get_default_dtype() if torch is not None else None
     if torch is not None:
@@ -233,10 +241,15 @@ def _compare(
     tolerance: float | None,
 ) -> tuple[str, list[Row]]:
     """The rows, and the kind of step that was taken."""
-    if method == "direction":
+    is_long = (
+        subject.caller.code.lines is not None and sum(map(numpy.size, analytic.values())) > _MANY
+    )
+    if method == "direction" or is_long:
         step = "complex" if subject.is_analytic(rng) else "central"
-        tolerance = TOLERANCES[step] if tolerance is None else tolerance
-        return step, compare_directions(subject, analytic, step, tolerance, rng)
+        limit = TOLERANCES[step] if tolerance is None else tolerance
+        if subject.caller.code.lines is not None:
+            return step, compare_each(subject, analytic, step, limit, rng)
+        return step, compare_directions(subject, analytic, step, limit, rng)
     step, numeric = _numeric_gradients(subject, analytic, method, rng)
     limit = TOLERANCES[step] if tolerance is None else tolerance
     rows = compare_all(subject, analytic, numeric, step, limit)

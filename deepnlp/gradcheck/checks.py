@@ -107,28 +107,30 @@ def _forgive_float32(row: Row, subject: Subject, analytic: dict[str, HostArray])
 
 
 def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
-    """Gradients of all weights divided by the number of samples, while those of inputs are right.
+    """Gradients of the weights divided by the number of samples, while those of inputs are right.
 
     So it is agreed where the gradient with respect to the outputs is that of a sum of losses, and
-    the cost is their mean.
+    the cost is their mean. Most must be means, and the others neither means nor sums.
     """
-    bad = [row for row in rows if not row.ok]
-    held = [row.name for row in rows if not isinstance(subject.variables.get(row.name), Input)]
-    names = [row.name for row in bad]
     data: Any = subject.inputs[0] if subject.inputs else None
-    is_of_weights = set(held) <= set(names) and subject.input_names[:1] != names[:1]
-    if len(bad) < 2 or not is_of_weights or not is_real(data) or data.ndim < 2:
+    wrong = [row.name for row in rows if not row.ok]
+    if not is_real(data) or data.ndim < 2 or subject.input_names[:1] == wrong[:1]:
         return []
     for axis, letter in ((-1, "columns"), (0, "rows")):
         n = data.shape[axis]
-        shapes = [row.numeric.shape for row in bad]
-        if any(shape and shape[axis] == n for shape in shapes):  # of each sample, no mean over them
-            continue
-        if n > 1 and all(_is_multiple(row, 1 / n) for row in bad):
-            for row in bad:
+        # What is there for each sample is no mean over them.
+        held = [row for row in rows if row.name != subject.input_names[0]
+                and row.numeric.shape and row.numeric.shape[axis] != n]  # fmt: skip
+        means = [row for row in held if n > 1 and not row.ok and _is_multiple(row, 1 / n)]
+        others = [row for row in held if all(row is not mean for mean in means)]
+        names = {"names": ", ".join(row.name for row in means), "n": n, "letter": letter}
+        sums = ", ".join(row.name for row in others if row.ok)
+        if means and sums:
+            return [Check("means", True, say("means and sums", sums=sums, **names))]
+        if len(means) > max(1, len(others)) and not sums:
+            for row in means:
                 row.ok, row.error = True, 0.0
-            told = say("means", names=", ".join(names), n=n, letter=letter)
-            return [Check("means", True, told)]
+            return [Check("means", True, say("means", **names))]
     return []
 
 
@@ -150,6 +152,22 @@ def compare_directions(
     if not rows[0].ok:
         for name in directions:
             rows.append(_row(subject, analytic, directions, name, [name], step, tolerance))
+    return rows
+
+
+def compare_each(
+    subject: Subject, analytic: dict[str, HostArray], step: str, tolerance: float, rng: Generator
+) -> list[Row]:
+    """A row for each gradient alone, along a direction; the first wrong one entry by entry."""
+    directions = subject.random_directions(rng)
+    rows: list[Row] = []
+    for name in directions:
+        row = _row(subject, analytic, directions, name, [name], step, tolerance)
+        is_first = not row.note and not row.ok and all(one.ok for one in rows)
+        if is_first or (row.note and row.analytic.size == directions[name].size):
+            numeric = subject.numeric_gradient(name, step, analytic[name])
+            row = compare(name, analytic[name], numeric, tolerance, NOISE[step] * subject.scale())
+        rows.append(row)
     return rows
 
 

@@ -16,13 +16,13 @@ import random
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy
 
 from deepnlp.gradcheck.causes import UNKNOWN, Cause, say
+from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.names import LOSSES, gradient_names, is_box, plain
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.translating import (
@@ -60,14 +60,12 @@ class Lines:
 
     def __init__(self, text: str | Path, names: Names, table: Mapping[str, str]) -> None:
         file = str(text) if isinstance(text, Path) else "<lines>"
-        source = text.read_text(encoding="utf-8") if isinstance(text, Path) else text
+        source = text_of(text) if isinstance(text, Path) else text
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         self._rng = numpy.random.default_rng(0x5EED)
         self._names = mapped(_copied, names)
         self._drawn: Names = {}
         self._places: dict[str, int] = {}  # the line that assigns a name last
-        if "torch" in source:
-            import_module("torch")
         self._states = [get() for get, _ in random_states()]
         self._body = body = ast.parse(source, file).body
         self._file = file

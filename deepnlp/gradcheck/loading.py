@@ -7,7 +7,6 @@ import contextlib
 import importlib
 import importlib.util
 import inspect
-import json
 import linecache
 import sys
 import traceback
@@ -18,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
+from deepnlp.gradcheck.cells import cells_of, text_of
 
 Own = Any
 """A class with a forward, a function, or a pair of functions."""
@@ -34,7 +34,7 @@ def load_own(target: str) -> Own:
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(f"no file {path}: expected a target such as mylayer.py:MyLayer")
-    if not name and file.suffix == ".py" and _is_flat(file):
+    if not name and _is_flat(file):
         return file
     module = _module(file)
     defined = {
@@ -94,7 +94,13 @@ def in_python(own: Own) -> str:
     given = [n for n in inspect.signature(forward).parameters if n not in ("self", "ctx")]
     made = f"({', '.join(names)})" if len(names) > 1 else names[0]
     is_made = inspect.isclass(own) and "self" in inspect.signature(forward).parameters
+    called = f"{names[0]}({', '.join(given)})"
+    if is_made:
+        taken = [n for n, p in inspect.signature(own).parameters.items() if p.default is p.empty]
+        called = f"{names[0]}({', '.join(taken)}).forward({', '.join(given)})"
     return (
+        f'or say the whole call: --call "{called}",\n'
+        "  with np.random.randn(3, 4) and the like for names that the file does not have\n"
         f"in Python, with {', '.join(given)} of yours:\n"
         "  from deepnlp.gradcheck import check_gradients\n"
         f"  from {pair[0].__module__.removeprefix('own_')} import {', '.join(names)}\n"
@@ -105,7 +111,7 @@ def in_python(own: Own) -> str:
 def _is_flat(file: Path) -> bool:
     """Whether a file has lines that compute and defines no layer."""
     with contextlib.suppress(SyntaxError, UnicodeDecodeError):
-        nodes = ast.parse(file.read_text(encoding="utf-8")).body
+        nodes = ast.parse(text_of(file)).body
         named = [n.name for n in nodes if isinstance(n, ast.ClassDef | ast.FunctionDef)]
         own = [one.name for n in nodes for one in ast.walk(n) if isinstance(one, ast.FunctionDef)]
         return bool(nodes) and not any("backward" in name for name in named + own)
@@ -139,18 +145,6 @@ def _module(file: Path) -> ModuleType:
 
 DEFINED = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 """What runs of a notebook: no training, and no plots."""
-
-
-def cells_of(notebook: str) -> list[str]:
-    r"""The texts of the cells of code of a notebook, without lines such as ``%matplotlib``.
-
-    >>> cells_of('{"cells": [{"cell_type": "code", "source": ["%time\\n", "x = 1"]}]}')
-    ['\nx = 1']
-    """
-    cells = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
-    lines = ["".join(cell["source"]).splitlines(True) for cell in cells]
-    magic = ("%", "!", "?")
-    return ["".join("\n" if n.lstrip().startswith(magic) else n for n in cell) for cell in lines]
 
 
 def statements_of(text: str, title: str) -> list[ast.stmt]:

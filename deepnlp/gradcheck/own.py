@@ -21,6 +21,12 @@ DEFAULTS: dict[str, int] = _DATA["sizes"]
 LETTERS, WEIGHTS, STATES = _DATA["letters"], _DATA["weights"], _DATA["states"]
 OPTIONS: dict[str, Any] = _DATA["options"]
 INTEGERS: list[str] = _DATA["integers"]["names"].split()
+
+
+class _Shape(str):
+    """The shape of an input, and no value."""
+
+
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -38,18 +44,19 @@ def build_own(
     is no axis. ``weights`` are texts such as ``"Wx=D,4H"``; customary names and sizes need none.
     The arguments of a class are put into ``arguments``.
     """
-    named_specs = dict(filter(None, map(_read_named, inputs)))
-    given_specs = [_read_sizes(text) for text in inputs if _read_named(text) is None]
+    layer: Any = own
+    first = own[0] if isinstance(own, tuple) else own
+    called: Any = getattr(first, "forward", first)
+    taken = inspect.signature(called).parameters
+    read = [(text, _read_named(text, set(taken) - set(DEFAULTS))) for text in inputs]
+    named_specs = dict(filter(None, (named for _, named in read)))
+    given_specs = [_read_sizes(text) for text, named in read if named is None]
     specs, sizes = list(given_specs), dict(DEFAULTS)
     for given in specs:
         sizes.update(given)
     shapes = dict(_read_weight(text) for text in weights)
-    layer: Any = own
-    first = own[0] if isinstance(own, tuple) else own
     gates = next((k for word, k in (("lstm", 4), ("gru", 3)) if word in first.__name__.lower()), 1)
     usual = {name: re.sub("H$", f"{gates}H", letters) for name, letters in WEIGHTS.items()}
-    called: Any = getattr(first, "forward", first)
-    taken = inspect.signature(called).parameters
     if set(taken) & set(INTEGERS):
         usual["W"] = "V,D"  # a table
     if not inspect.isclass(own):
@@ -73,7 +80,7 @@ def build_own(
             continue
         if name in named_specs:
             value = _named_input(name, named_specs[name], sizes, rng)
-        elif name in OPTIONS:
+        elif name in OPTIONS and name not in shapes:
             value = OPTIONS[name]
         elif name in known:
             size = shape(known[name], sizes)
@@ -88,17 +95,21 @@ def build_own(
     return layer, arrays, named
 
 
-def _read_named(text: str) -> tuple[str, Any] | None:
-    """A name and a shape or a value: ``ids=3,5``, ``x=N,D``, ``p={'mode': 'train'}``."""
+def _read_named(text: str, taken: set[str]) -> tuple[str, Any] | None:
+    """A name and a shape or a value: ``ids=3,5``, ``x=N,D``, ``p={'mode': 'train'}``.
+
+    ``b=3`` is a shape where forward takes ``b``, and else the size of an axis.
+    """
     name, _, rest = text.partition("=")
-    is_shape = re.fullmatch(r"\w+(,\w+)+", rest) is not None
-    if name.isidentifier() and (is_shape or rest[:1] in ("{", "[", "(", "'")):
-        return name, rest if is_shape else ast.literal_eval(rest)
-    return None
+    is_shape = re.fullmatch(r"\w+(,\w+)+", rest) is not None or (name in taken and rest.isdigit())
+    if name.isidentifier() and is_shape:
+        return name, _Shape(rest)
+    is_value = rest[:1] in ("{", "[", "(", "'", '"') or rest in ("None", "True", "False")
+    return (name, ast.literal_eval(rest)) if name.isidentifier() and is_value else None
 
 
 def _named_input(name: str, given: Any, sizes: dict[str, int], rng: Generator) -> Any:
-    if not isinstance(given, str):
+    if not isinstance(given, _Shape):
         return given
     size = shape(given, sizes)
     if name in INTEGERS:
@@ -132,7 +143,10 @@ def _arguments(
     for parameter in inspect.signature(kind).parameters.values():
         name = parameter.name
         needed = parameter.default is inspect.Parameter.empty
-        if name in shapes or (name in usual and needed):
+        is_size = name in sizes or _letter_of(name) is not None
+        if is_size and shapes.get(name, "").isdigit():
+            arguments[name] = int(shapes[name])
+        elif name in shapes or (name in usual and needed):
             size = shape(shapes.get(name, usual.get(name, "")), sizes)
             arguments[name] = asarray(rng.normal(size=size) / math.sqrt(max(size[0], 1)))
         elif not needed or parameter.kind in _ANY:

@@ -16,7 +16,7 @@ from typing import Any
 
 from deepnlp.files.reading import content_of, decode
 from deepnlp.files.writing import to_json
-from deepnlp.gradcheck.loading import cells_of
+from deepnlp.gradcheck.cells import cells_of
 from deepnlp.grading.assignment import Assignment
 from deepnlp.grading.forms import fill_in
 

@@ -97,6 +97,28 @@ class Renamed:
 if __name__ == "__main__":
     scale, data = np.ones(4) * 2, np.arange(12.0).reshape(3, 4)
     print("never printed")
+
+
+def activated_forward(x, kind):
+    return {"tanh": np.tanh, "exp": np.exp}[kind](x), (x, kind)
+
+
+def activated_backward(dout, cache):
+    x, kind = cache
+    return dout * {"tanh": 1 - np.tanh(x) ** 2, "exp": np.exp(x)}[kind]
+
+
+class Sized:
+    def __init__(self, input_size, hidden_dim):
+        self.W = np.random.randn(input_size, hidden_dim)
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W
+
+    def backward(self, dout):
+        self.dW = self.x.T @ dout
+        return dout @ self.W.T
 """
 
 SIZES = ["--input", "N=3,D=4"]
@@ -122,6 +144,9 @@ def file(tmp_path):
         ("square_loss", ["--input", "x=3,4", "--input", "y=3,4"], ["x"]),
         ("Scaled", ["--call", "Scaled(scale, 'up').forward(data)"], ["x", "scale"]),
         ("affine", ["--call", "f(data, rng.normal(size=(4, 2)), np.zeros(2))"], ["x", "w", "b"]),
+        ("affine", ["--input", "x=5,4", "--input", "w=4,2", "--input", "b=2"], ["x", "w", "b"]),
+        ("activated", [*SIZES, "--input", "kind='tanh'"], ["x"]),
+        ("Sized", [*SIZES, "--weight", "input_size=4", "--weight", "hidden_dim=6"], ["x", "W"]),
         ("Renamed", [*SIZES, "--gradient", "W=slope_of_W"], ["x", "W"]),
     ],
 )
@@ -154,6 +179,7 @@ def test_a_refusal_prints_the_lines_of_python(deepnlp, file):
     assert len(done.err.splitlines()) == 1
     assert "from layers import Scaled" in done.out
     assert "print(check_gradients(Scaled(...), x))" in done.out
+    assert '--call "Scaled(scale, kind).forward(x)"' in done.out
 
 
 def test_a_loop_without_an_end_is_told_in_one_line(deepnlp, file):
@@ -207,6 +233,10 @@ def test_a_script_of_lines(deepnlp, tmp_path):
     done = deepnlp("gradcheck", path, "--gradient", "W=slope", "--json")
     assert done.code == 0, done.err
     assert [row["name"] for row in done.json["rows"]] == ["t", "h", "W"]
+    cells = [{"cell_type": "code", "source": [part]} for part in text.splitlines(True)]
+    notebook = path.with_suffix(".ipynb")
+    notebook.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    assert deepnlp("gradcheck", notebook, "--gradient", "W=slope").code == 0
     path.write_text(text.replace("(1 - t**2)", "(1 - t)"), encoding="utf-8")
     done = deepnlp("gradcheck", path)
     assert done.code == 1
