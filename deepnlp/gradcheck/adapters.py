@@ -653,9 +653,9 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
     is_known = not any(_may_be_gradient(part) for part in others)  # such as the last state
     is_known = is_known and len({id(v) for v in known}) == len(known)
     if is_known and (of_weights or len(known) < len(inputs)):
-        for variable, part in zip(owners, given, strict=True):
-            if variable is not None:
-                _give(variable, part)
+        for owner, part in zip(owners, given, strict=True):
+            if owner is not None:
+                _give(owner, part)
         return
     # One for each input, such as (None, dx) for (ids, x); or one for each that has a gradient.
     by_place = [(v, given[v.position]) for v in inputs] if len(given) >= count else []

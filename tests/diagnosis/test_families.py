@@ -1,5 +1,7 @@
 """Families of mistakes, three of each, written before the rules that name them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ def normal(*shape):
     return np.random.default_rng(5).normal(size=shape)
 
 
-# --- Axes that were split, and summed ------------------------------------------------------------
+# --- Axes that were split, and summed -------------------------------------------------------------
 
 
 class StretchForward:
@@ -51,7 +53,7 @@ def shared_bias_backward(dout, x):
     return dout, db
 
 
-# --- Places without their stride -----------------------------------------------------------------
+# --- Places without their stride ------------------------------------------------------------------
 
 
 def strided_forward(x, w, stride=2):
@@ -63,7 +65,7 @@ def strided_forward(x, w, stride=2):
 
 
 def strided_backward(dy, cache):
-    x, w, stride = cache
+    x, w, _ = cache
     dx, dw = np.zeros_like(x), np.zeros_like(w)
     for k in range(dy.shape[1]):
         begin = k  # places
@@ -106,7 +108,7 @@ def pooled(image):
     return out, back
 
 
-# --- Statements in a loop that belong behind it, and the reverse -----------------------------------
+# --- Statements in a loop that belong behind it, and the reverse ----------------------------------
 
 
 def running_sum_forward(x):
@@ -135,7 +137,6 @@ class Bag:
         return np.tanh(a @ self.W + b @ self.W + c @ self.W)
 
     def backward(self, dy):
-        a, b, c = self.parts
         dz = dy * (1 - np.tanh(sum(p @ self.W for p in self.parts)) ** 2)
         self.dW = np.zeros_like(self.W)
         for part in self.parts:
@@ -157,7 +158,7 @@ def powers(x):
     return y, back
 
 
-# --- One number for all entries --------------------------------------------------------------------
+# --- One number for all entries -------------------------------------------------------------------
 
 
 class Shift:
@@ -193,7 +194,7 @@ def columns_backward(dout, cache):
     return dx, np.full_like(b, dx.sum())  # spread
 
 
-# --- A border that is cut off on one side ------------------------------------------------------------
+# --- A border that is cut off on one side ---------------------------------------------------------
 
 
 def padded_forward(x, w):
@@ -299,7 +300,7 @@ def test_the_mistake_is_named_with_its_line(name):
     causes = [row.causes[0] for row in report.rows if not row.ok and row.causes]
     assert causes
     assert {cause.name for cause in causes} <= set(accepted), str(report)
-    with open(__file__, encoding="utf-8") as file:
-        lines = {n for n, line in enumerate(file, 1) if line.rstrip().endswith(f"# {mark}")}
+    text = Path(__file__).read_text("utf-8").splitlines()
+    lines = {n for n, line in enumerate(text, 1) if line.endswith(f"# {mark}")}
     said = " ".join(cause.evidence for cause in causes)
     assert any(f"line {n}" in said for n in lines), str(report)

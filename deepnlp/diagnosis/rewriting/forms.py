@@ -216,8 +216,8 @@ def _indented(statement: Slot) -> Iterator[Change]:
     *rest, last = node.body
     if rest and isinstance(last, ast.Return):
         whole = ast.copy_location(ast.If(ast.Constant(True), [loop(rest), last], []), node)
-        puts = [(statement, ast.fix_missing_locations(whole))]
-        yield Change(c.TERM_MISSING, statement, puts, 1.2)
+        whole = ast.fix_missing_locations(whole)
+        yield Change(c.TERM_MISSING, statement, [(statement, whole)], 1.2)
     block, place = getattr(statement.parent, statement.field), statement.index or 0
     behind = Slot(statement.parent, statement.field, place + 1)
     if len(block) > place + 1 and isinstance(behind.node, ast.Assign | ast.AugAssign):

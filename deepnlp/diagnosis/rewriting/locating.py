@@ -232,7 +232,7 @@ def _lines(notes: list[Note]) -> list[int]:
         around = [n for n in around if any(id(one) in known for one in ast.walk(n))]
         own = [k for n in known.values() for k in range(n.lineno, (n.end_lineno or n.lineno) + 1)]
         own += [n.lineno for n in ast.walk(ran.tree) if isinstance(n, ast.Pass)]
-        found += sorted(own, key=lambda k, first=own[0]: abs(k - first))
+        found += [k for _, k in sorted((abs(k - own[0]), k) for k in own)]
         found += [n.lineno for n in around[::-1]]
     return list(dict.fromkeys(found))
 
