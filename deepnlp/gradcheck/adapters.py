@@ -368,8 +368,8 @@ class Caller:
         seed = getattr(self.code.forward, "seed", 0.0)
         for path, value in leaves(inputs):
             like = self._nodes.get(path)
-            if like is None and self.code.node is not None and hasattr(value, "dtype"):
-                like = self.code.node
+            if like is None and getattr(getattr(value, "dtype", None), "kind", "i") not in "iub":
+                like = self.code.node  # ids and masks stay arrays
             made[id(value)] = value if like is None else leaf(like, value, seed)
             if hasattr(like, "requires_grad") and not is_tensor(like):
                 made[id(value)].requires_grad = self.needs_gradient(path)
@@ -650,8 +650,10 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
     known = [v for v in owners if v is not None]
     of_weights = any(isinstance(v, Attribute) for v in known)
     others = [part for part, owner in zip(given, owners, strict=True) if owner is None]
-    is_known = not any(_may_be_gradient(part) for part in others)  # such as the last state
-    is_known = is_known and len({id(v) for v in known}) == len(known)
+    is_known = len({id(v) for v in known}) == len(known)
+    if others:  # such as the last state, beside the gradients of all weights
+        has_all = bool(weights) and {id(v) for v in weights} <= {id(v) for v in known}
+        is_known = is_known and has_all and not any(map(_may_be_gradient, others))
     if is_known and (of_weights or len(known) < len(inputs)):
         for owner, part in zip(owners, given, strict=True):
             if owner is not None:

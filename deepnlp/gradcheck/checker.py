@@ -362,9 +362,10 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
         if subject.returns_nothing and row.name in subject.input_names:
             told = say("returned None", name=row.name)
             row.causes = [Cause(c.ZERO, f"{subject.name}: {told}")]
-        elif row.note and not row.causes:
+        elif row.note:
             cause, reason = reason_for_shape(subject, row)
-            row.causes = [Cause(cause, f"{subject.name}: {row.note}; {reason}")]
+            first = row.causes[0] if row.causes else Cause(cause, f"{subject.name}: {row.note}")
+            row.causes = [replace(first, evidence=f"{first.evidence}; {reason}"), *row.causes[1:]]
         elif unknown and not_linear:
             row.causes = not_linear + row.causes
 

@@ -67,7 +67,7 @@ def test_a_gradient_from_before_the_nonlinearity_lacks_its_mask():
     assigned = {"da": ast.parse("dh * self.mask").body[0].value}
     before, after = (ast.parse(f"back = {text} * u").body[0] for text in ("dh", "da"))
     name, told = worded(before, after, VALUE, Setting(SCOPE, assigned))
-    assert name == TERM
+    assert name == VALUE
     assert "the factor `self.mask` is missing" in told
 
 
