@@ -368,8 +368,9 @@ class Caller:
         seed = getattr(self.code.forward, "seed", 0.0)
         for path, value in leaves(inputs):
             like = self._nodes.get(path)
-            if like is None and getattr(getattr(value, "dtype", None), "kind", "i") not in "iub":
-                like = self.code.node  # ids and masks stay arrays
+            is_ids = getattr(getattr(value, "dtype", None), "kind", "f") in "iub"  # or a mask
+            if like is None and hasattr(value, "dtype") and not is_ids:
+                like = self.code.node
             made[id(value)] = value if like is None else leaf(like, value, seed)
             if hasattr(like, "requires_grad") and not is_tensor(like):
                 made[id(value)].requires_grad = self.needs_gradient(path)
