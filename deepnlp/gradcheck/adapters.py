@@ -368,9 +368,9 @@ class Caller:
         seed = getattr(self.code.forward, "seed", 0.0)
         for path, value in leaves(inputs):
             like = self._nodes.get(path)
-            is_ids = getattr(getattr(value, "dtype", None), "kind", "f") in "iub"  # or a mask
-            if like is None and hasattr(value, "dtype") and not is_ids:
-                like = self.code.node
+            if like is None and self.code.node is not None and hasattr(value, "dtype"):
+                is_ids = getattr(value.dtype, "kind", "") in ("i", "u", "b")  # or a mask
+                like = self.code.node if is_tensor(self.code.node) or not is_ids else None
             made[id(value)] = value if like is None else leaf(like, value, seed)
             if hasattr(like, "requires_grad") and not is_tensor(like):
                 made[id(value)].requires_grad = self.needs_gradient(path)
