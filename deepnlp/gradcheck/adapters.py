@@ -85,7 +85,7 @@ class Code:
             for function in (self.forward, self.backward)
             if function is not None
         }
-        self.has_context = firsts <= {"ctx", "context"}
+        self.has_context = self.backward is not None and firsts <= {"ctx", "context"}
 
 
 def read_code(given: Any, inputs: Any = ()) -> Code:
@@ -642,7 +642,7 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
     keyed = [(part, _owner(part, both)) for part in given if part.is_key]
     if any(owner is not None for _, owner in keyed):
         given = [part for part in given if not part.is_key]
-        for part, owner in keyed:
+        for part, owner in [*keyed, *_left_over(keyed, weights)]:
             if owner is not None:
                 _give(owner, part)
     inputs = [v for v in inputs if not v.is_returned]
@@ -685,6 +685,19 @@ def _by_shape(inputs: list[Input], given: list[Part]) -> list[tuple[Input, Part]
     ]
     pairs = zip(alike, given, strict=True)
     return [(v, part) for v, part in pairs if v is not None] if None not in alike else []
+
+
+def _left_over(keyed: list[tuple[Part, Any]], weights: list[Attribute]) -> list[tuple[Part, Any]]:
+    """Keys of other names than the weights, such as "b" for b1, by shapes that occur once.
+
+    A key with a number, such as "b3" beside b1 and b2, is that of another weight.
+    """
+    unknown = [part for part, owner in keyed if owner is None and not part.name[-1:].isdigit()]
+    keys = [(_shape_of(part.value), part) for part in unknown]
+    owned = {id(owner) for _, owner in keyed}
+    free = [(v.get().shape, v) for v in weights if id(v) not in owned]
+    once = [shape for shape, _ in keys + free if [s for s, _ in keys + free].count(shape) == 2]
+    return [(k, v) for of_k, k in keys for of_v, v in free if of_k == of_v and of_k in once]
 
 
 def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
