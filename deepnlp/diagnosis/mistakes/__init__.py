@@ -42,6 +42,7 @@ OF_ONE_ROW = _checked(
     single.overlaps,
     single.moved_in_time,
     wholes.swapped_blocks,
+    wholes.wrong_block,
 )
 """Mistakes that are looked for in one gradient."""
 
@@ -66,7 +67,7 @@ EDITS = (
         terms.unused_conditions,
     ),
     _checked(terms.some_entries),
-    _checked(terms.two_signs, terms.other_orders),
+    _checked(terms.moved_axes, terms.two_signs, terms.other_orders),
 )
 """Edits that are tried over all operations, in the same way."""
 

@@ -15,13 +15,14 @@ from deepnlp.diagnosis.mistakes.edges import (
     Value,
     edges,
     is_whole_statement,
+    moves,
     name_of_operand,
     name_of_ticket,
     values_of,
 )
 from deepnlp.diagnosis.mistakes.slopes import activations
 from deepnlp.diagnosis.mistakes.steps import letter_of
-from deepnlp.diagnosis.mistakes.table import say
+from deepnlp.diagnosis.mistakes.table import phrase, say
 from deepnlp.diagnosis.problem import Guess, Problem, is_one
 from deepnlp.diagnosis.reverse import Edit, Joined, Run
 from deepnlp.gradcheck import causes as c
@@ -388,6 +389,25 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
         if len(shape) > 1 and shape[-1] == shape[-2]:
             edit = edge.edit(incoming=lambda run: numpy.swapaxes(run.g, -1, -2))
             yield say("square gradient", edit, line=edge.line)
+
+
+def moved_axes(problem: Problem) -> Iterator[Guess]:
+    """An operand, or what is passed on to it, is reversed, shifted, transposed or reshaped."""
+    for edge in edges(problem):
+        node = edge.first
+        deep = max(node.values.ndim, *(v.ndim for v, _ in node.operands))
+        if edge.j < 0 or (len(edge.numbers) > 1 and deep < 3):
+            continue
+        for cause, word, axes, move in moves(node.operands[edge.j][1].shape):
+            edit, told = edge.edit(passed=move), phrase(word, **axes)
+            yield say("result moved", edit, cause=cause, moved=told, **edge.words)
+        if edge.has_partner and node.op in ("multiply", "matmul", "einsum", "call"):
+            for cause, word, axes, move in moves(edge.partners()[0].shape):
+                edit, told = (
+                    edge.edit(beside=list(map(move, edge.partners()))),
+                    phrase(word, **axes),
+                )
+                yield say("partner moved", edit, cause=cause, moved=told, **edge.words)
 
 
 def other_orders(problem: Problem) -> Iterator[Guess]:

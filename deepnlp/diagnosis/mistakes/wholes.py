@@ -11,7 +11,7 @@ from deepnlp.backend import HostArray
 from deepnlp.diagnosis.mistakes.edges import quoted
 from deepnlp.diagnosis.mistakes.slopes import activations
 from deepnlp.diagnosis.mistakes.table import say
-from deepnlp.diagnosis.problem import Guess, Problem, block_names, distance, ratio
+from deepnlp.diagnosis.problem import Guess, Problem, block_names, distance, is_one, ratio
 from deepnlp.diagnosis.reverse import Edit, Run
 from deepnlp.gradcheck import causes as c
 from deepnlp.layers import GRU, LSTM
@@ -189,6 +189,26 @@ def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
             told = _told(order, _names(problem, count))
             joined = numpy.concatenate([parts[k] for k in order], axis=-1)
             yield say("blocks", {name: joined}, name=name, moved=told)
+
+
+def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:
+    """All blocks are right except one.
+
+    Wrong: the gradient of one gate is left out, or has another sign.
+    """
+    right, wrong = problem.right[name], problem.wrong[name]
+    for count in _block_counts(problem, name) if right.shape == wrong.shape else ():
+        halves = zip(numpy.split(wrong, count, axis=-1), numpy.split(right, count, axis=-1))
+        ratios = [ratio(w, r) for w, r in halves]
+        off = [k for k, m in enumerate(ratios) if m is None or not is_one(m)]
+        factor = ratios[off[0]] if len(off) == 1 else None
+        if factor is None:
+            continue
+        gate = _names(problem, count)[off[0]]
+        block = f"{'block' if gate in block_names(count) else 'the block of gate'} {gate}"
+        key = {0.0: "block zero", -1.0: "block minus"}.get(round(factor, 6), "block multiple")
+        words = {"name": name, "block": block, "factor": problem.name_factor(factor or 1.0)}
+        yield say(key, {name: wrong}, **words)
 
 
 def swapped_gates(problem: Problem) -> Iterator[Guess]:
