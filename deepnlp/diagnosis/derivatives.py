@@ -5,8 +5,6 @@ are g (dy/da) and g (dy/db). Every g here has one axis more than y, its last: re
 differ by one edit each are run side by side, one in each column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any

@@ -5,8 +5,6 @@ One that predicts all wrong gradients, and leaves the right ones right, is named
 explain single gradients follow. An unexplained gradient is reported as unknown, with the evidence.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

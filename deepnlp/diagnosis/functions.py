@@ -1,7 +1,5 @@
 """The functions of NumPy that compute something new, on arrays that are followed."""
 
-from __future__ import annotations
-
 from functools import reduce
 from itertools import accumulate
 from typing import Any

@@ -5,8 +5,6 @@ that would be right with a small change. Where there are both, the line belongs 
 the name is that of the guess only if it is a known mistake, or if the repair has the same name.
 """
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 

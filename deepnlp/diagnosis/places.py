@@ -1,7 +1,5 @@
 """Places in a learner's program: statements, expressions, and the names they use."""
 
-from __future__ import annotations
-
 import ast
 import linecache
 import re

@@ -1,7 +1,5 @@
 """The search for guesses that explain wrong gradients: all of them, or group by group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from deepnlp.diagnosis.mistakes import EDITS, OF_ALL_ROWS, OF_ONE_ROW

@@ -1,7 +1,5 @@
 """What stands for NumPy, ``math`` and ``float`` while a forward is followed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

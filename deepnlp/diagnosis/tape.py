@@ -9,8 +9,6 @@ backward with that mistake, which is compared with the wrong gradient.
 The tape does not decide what is right: that comes from numerical gradients alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property

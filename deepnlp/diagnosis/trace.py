@@ -1,7 +1,5 @@
 """The tape of a subject, read backwards as it is or with a mistake in it."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import warnings

@@ -5,8 +5,6 @@ lines each become a :class:`Code`; the :class:`Caller` calls any of them in the 
 :func:`hand_over` gives what backward returned to the variables.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import inspect

@@ -1,7 +1,5 @@
 """The list of causes that a diagnosis can name; docs/diagnosis.md shows each with its lines."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files

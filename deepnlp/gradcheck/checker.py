@@ -1,7 +1,5 @@
 """Checking a backward pass against numbers."""
 
-from __future__ import annotations
-
 import io
 import math
 import sys

@@ -1,7 +1,5 @@
 """The rows and checks of a report: gradients compared, and what else is required of a layer."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ them. A check hands over leaves with the numbers of an input, lets the output go
 the gradients from the leaves.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import inspect

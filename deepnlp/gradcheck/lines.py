@@ -5,8 +5,6 @@ behind the line that assigns it, and the lines up to the loss are run again. So 
 way is checked, not the weights alone, and the first wrong one shows the wrong line.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import contextlib

@@ -1,7 +1,5 @@
 """A user's class or functions from a file, a package or a notebook."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import importlib

@@ -1,7 +1,5 @@
 """Every name that is guessed from: of weights, gradients, caches, outputs, constants."""
 
-from __future__ import annotations
-
 import re
 import sys
 from typing import Any

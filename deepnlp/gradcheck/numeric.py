@@ -1,7 +1,5 @@
 """The gradient of a function from its values alone, and code under test as such a function."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import math

@@ -1,7 +1,5 @@
 """What every check has found: for test files an error, for graders a number."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Protocol, TypeVar
 

@@ -1,7 +1,5 @@
 """Random weights and inputs for a user's class or functions, by their customary names."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math

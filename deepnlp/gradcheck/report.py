@@ -1,7 +1,5 @@
 """The result of a gradient check, as an object that prints as a table."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any

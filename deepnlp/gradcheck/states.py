@@ -1,7 +1,5 @@
 """The states that recurrent layers of the package start from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Code under test: its variables by name, and the gradients that its backward gives."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Collection, Mapping

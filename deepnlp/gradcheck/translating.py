@@ -5,8 +5,6 @@ functions with a context, and a flat script one function of its first arrays. Th
 in lines of the same numbers, so that a line that is quoted is the learner's line.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import inspect

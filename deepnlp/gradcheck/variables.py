@@ -1,7 +1,5 @@
 """Where people keep their weights and the gradients of them, and what the outputs depend on."""
 
-from __future__ import annotations
-
 import inspect
 from array import array
 from collections import deque

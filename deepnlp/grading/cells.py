@@ -4,8 +4,6 @@ These graders run the checks in the process of the submission: they are for subm
 harm. ``deepnlp grade`` is for all.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

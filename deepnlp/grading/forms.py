@@ -1,7 +1,5 @@
 """What the grader has in tables: what a submission may use, and what other systems read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

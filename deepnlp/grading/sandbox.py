@@ -6,8 +6,6 @@ machine code too, and cannot be taken off. Elsewhere limits of the system and a 
 in its way, which a determined attacker gets round.
 """
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import struct

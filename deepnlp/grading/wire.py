@@ -4,8 +4,6 @@ A value that JSON does not have is written as a list of its kind and its parts. 
 stays where it is and is known by a number.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections import deque

@@ -5,8 +5,6 @@ an exercise, a call, an attribute, a copy, or what the checker says of a mistake
 of the submission does to this process, the grader compares the numbers itself.
 """
 
-from __future__ import annotations
-
 import ast
 import base64
 import copy

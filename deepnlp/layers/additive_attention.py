@@ -1,7 +1,5 @@
 """Attention with a small network for its score: additive, and concat, which is the same."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, check_shape, xp

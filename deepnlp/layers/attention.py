@@ -16,8 +16,6 @@ an inner product, :class:`GeneralAttention` by one with a matrix between. The sc
 network are in ``additive_attention.py``, and the softmax in ``backend/functions.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Self
 

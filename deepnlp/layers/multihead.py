@@ -18,8 +18,6 @@ A mask says where a place may be looked at: (N, S) for the words of a text that 
 its own input, :class:`CrossAttention` at a memory.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Self
 

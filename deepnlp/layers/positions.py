@@ -6,8 +6,6 @@ Each place t is told apart by numbers of its own. They are added to the word's v
 (:class:`RotaryPositions`), so that their inner product depends on the distance alone.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, asarray, check_ids, check_number, xp

@@ -13,8 +13,6 @@ a part, :class:`TransformerBlock` attention and feed-forward with a road each, a
 :class:`TransformerDecoderBlock` has a third between them, which reads a memory.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng

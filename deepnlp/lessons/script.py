@@ -1,7 +1,5 @@
 """Options of a script from the fields of a small dataclass."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 from collections.abc import Sequence

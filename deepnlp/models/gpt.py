@@ -1,7 +1,5 @@
 """GPT: a language model of Transformer blocks, in the form of GPT-2 or a modern one."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """The encoder-decoder Transformer: blocks that read a text, blocks that write another."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any
 

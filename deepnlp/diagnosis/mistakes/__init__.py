@@ -6,8 +6,6 @@ change of a finished gradient. ``table.toml`` holds the causes, the sentences an
 functions here say where a row applies. Each yields guesses, which are tried in the order below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import wraps
 

@@ -1,7 +1,5 @@
 """The edges of a reverse pass, the values of the forward, and what to call them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What makes a backward not linear in dy: dy is left out, masked, squared or clipped."""
 
-from __future__ import annotations
-
 import numpy
 
 from deepnlp.backend import HostArray

@@ -1,7 +1,5 @@
 """Mistakes that one gradient shows when it is compared with the right one, or with its parts."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Wrong derivatives: of an operation, of a mask, and of a function however forward computes it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Steps over time: a path that is cut, a gradient or a value of another step."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The table of mistakes, read from ``table.toml``: causes, sentences and formulas."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass

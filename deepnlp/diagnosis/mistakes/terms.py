@@ -1,7 +1,5 @@
 """One term of the chain rule: missing, scaled, computed from other numbers, or put elsewhere."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from functools import partial

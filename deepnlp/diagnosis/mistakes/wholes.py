@@ -1,7 +1,5 @@
 """Mistakes that several gradients show: losses, gradients in each other's place, gates."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

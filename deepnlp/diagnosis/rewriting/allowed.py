@@ -1,7 +1,5 @@
 """What an evaluated function may call, by name, and how large the results may become."""
 
-from __future__ import annotations
-
 import math
 from collections import OrderedDict, defaultdict, deque
 from typing import Any

@@ -1,7 +1,5 @@
 """The backward of a problem, evaluated once: the functions that can be wrong, and their values."""
 
-from __future__ import annotations
-
 import copy
 from types import FunctionType
 from typing import Any

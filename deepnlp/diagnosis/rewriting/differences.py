@@ -1,7 +1,5 @@
 """The smallest part in which two syntax trees differ."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Other forms of a statement of backward, by the rules of ``rules.toml`` and a few that count."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import copy

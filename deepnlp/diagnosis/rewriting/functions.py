@@ -1,7 +1,5 @@
 """The functions that a backward runs: their source, and what they see."""
 
-from __future__ import annotations
-
 import ast
 import sys
 import zlib

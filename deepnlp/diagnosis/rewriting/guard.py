@@ -4,8 +4,6 @@ Whatever is not on the lists of ``allowed`` is refused, and so are arrays that a
 module, a class or an enclosing function holds is copied before it is read.
 """
 
-from __future__ import annotations
-
 import builtins
 import copy
 import functools

@@ -1,7 +1,5 @@
 """Rules of rewriting, read from ``rules.toml``: what could stand in place of a piece of code."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import tomllib

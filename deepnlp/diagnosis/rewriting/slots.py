@@ -1,7 +1,5 @@
 """Where an expression stands in a syntax tree, and putting another there for a while."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What objects hold, to be put back."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The sources of functions."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import linecache

@@ -1,7 +1,5 @@
 """Other values in place of those that backward uses, and factors and terms that it lacks."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import re

@@ -1,7 +1,5 @@
 """A repair as a guess: its cause, and a sentence with the learner's line and the right one."""
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Collection

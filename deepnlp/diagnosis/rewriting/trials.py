@@ -1,7 +1,5 @@
 """Evaluating a backward many times after one forward, with a change in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What could stand in a place of a backward: names, and parts of its own code and of forward's."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import itertools

@@ -1,7 +1,5 @@
 """What a change of a statement says about the mistake in it: a cause, and words for it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Compiling the CUDA sources of this folder when they are first needed, and launching kernels."""
 
-from __future__ import annotations
-
 import math
 from operator import attrgetter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The softmax with its loss, one kernel for each direction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, xp

@@ -1,7 +1,5 @@
 """Dropout whose kernel draws the mask: only the key and the call are saved for backward."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ a, and the way back turns factors, computed for all steps together, into gradien
 do not take, such as complex numbers, is left to the plain steps.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import Array, xp

@@ -1,7 +1,5 @@
 """The steps of the recurrent layers, as kernels in which each thread computes some entries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnlp.backend import xp

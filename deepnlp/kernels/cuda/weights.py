@@ -6,8 +6,6 @@ gradients are new arrays at every step. The rows of a sparse gradient, and the r
 the weight that they belong to, are arrays like others.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias

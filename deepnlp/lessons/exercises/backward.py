@@ -1,7 +1,5 @@
 """The check of a reader's own backward pass, with the diagnosis of what is wrong in it."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A step of training, for exercise 1.11."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Attention heads, rotations and blocks, for the exercises of lesson 10."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Byte pairs, optimizer steps and Markov chains, for the exercises of lesson 11."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise

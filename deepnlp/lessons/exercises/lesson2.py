@@ -1,7 +1,5 @@
 """Counts, ranks and analogies, for the exercises of lesson 2."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

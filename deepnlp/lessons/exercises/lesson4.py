@@ -1,7 +1,5 @@
 """Pairs of words, for the exercises of lesson 4."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """Recurrent layers in windows, and a model that writes, for the exercises of lesson 5."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

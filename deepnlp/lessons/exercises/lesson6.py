@@ -1,7 +1,5 @@
 """Cells with other gates, for the exercises of lesson 6."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

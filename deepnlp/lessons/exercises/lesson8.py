@@ -1,7 +1,5 @@
 """Batches, states and a decoder that writes, for the exercises of lesson 8."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """Attention, right and with mistakes, for the exercises of lesson 9."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The names that the expressions in ``lessonK.toml`` may use, besides those of ``lessonK.py``."""
 
-from __future__ import annotations
-
 # ruff: noqa: F401  what is only imported is for the expressions
 import tracemalloc
 from collections.abc import Callable

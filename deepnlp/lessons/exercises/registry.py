@@ -1,7 +1,5 @@
 """Exercises by name, and the call by which a reader has an answer checked."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -53,8 +53,6 @@ The exercise as a whole may have ``cases``, assignments with each of which all s
 on each.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator
 from copy import deepcopy

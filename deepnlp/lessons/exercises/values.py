@@ -1,7 +1,5 @@
 """Checks of values: what is wrong, and by how much."""
 
-from __future__ import annotations
-
 import itertools
 import tomllib
 from collections.abc import Mapping

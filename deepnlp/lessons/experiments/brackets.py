@@ -1,7 +1,5 @@
 """Brackets: does a language model know, some words later, that one is open?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

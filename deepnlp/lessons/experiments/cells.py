@@ -6,8 +6,6 @@ GRU has the same two: z_t carries h over, and h enters the gates. Each path is m
 other one cut, and then both together, which is the gradient itself.
 """
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple

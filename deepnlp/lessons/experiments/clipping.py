@@ -6,8 +6,6 @@ gradient throws the weights far away, and what follows is worse; with it the dir
 step stays and its length is bounded (Pascanu, Mikolov and Bengio 2013).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

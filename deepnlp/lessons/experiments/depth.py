@@ -7,8 +7,6 @@ roads. What dies there are the differences between the positions of a text: atte
 and averages of averages become equal (Dong, Cordonnier and Loukas 2021).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

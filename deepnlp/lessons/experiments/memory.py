@@ -6,8 +6,6 @@ another name and other words come between. The second is the adding problem (Hoc
 Schmidhuber 1997): a stream of numbers, two of them marked, to be added up at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain, product

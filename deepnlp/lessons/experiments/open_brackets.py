@@ -5,8 +5,6 @@ each, the longer ago it was opened? Beside it stands how much of a gradient is l
 which unit says most clearly whether a bracket is open (Karpathy, Johnson and Fei-Fei 2015).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import pairwise

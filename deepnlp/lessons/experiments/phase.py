@@ -5,8 +5,6 @@ spectral radius near g. In a linear network the gradient begins to grow where th
 passes 1; in a tanh network, where the derivative is below 1, a little later and much more slowly.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reach: how much of the gradient of a loss arrives at each state before it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

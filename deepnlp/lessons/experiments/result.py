@@ -1,7 +1,5 @@
 """The result of a demonstration, and what its table and its figure are made of."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from abc import ABC, abstractmethod

@@ -5,8 +5,6 @@ from Scratch 2", 6.1.3) looks at the largest singular value of W_h. It bounds on
 steps make of a gradient is decided by the spectral radius, which can be below 1 all the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

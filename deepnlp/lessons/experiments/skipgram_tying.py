@@ -8,8 +8,6 @@ s_ii + s_jj >= 2 s_ij, and p(i|i) p(j|j) >= p(j|i) p(i|j) for all words i and j,
 of the vectors. The true distribution is not like that.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

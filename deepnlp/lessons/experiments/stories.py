@@ -1,7 +1,5 @@
 """Stories with a question at the end, and small networks that learn to answer it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One step of training, which the experiments share."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Three decoders with attention, side by side: what waits for what."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from matplotlib.figure import Figure

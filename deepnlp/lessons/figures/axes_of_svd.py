@@ -1,7 +1,5 @@
 """The axes of a singular value decomposition: where they point."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A beam search as a tree: what was kept at every step, and what was dropped."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

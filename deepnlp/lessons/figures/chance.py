@@ -1,7 +1,5 @@
 """How often words occur together, against how often they would by chance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the drawings share: a sheet of paper, words, circles, boxes, and arrows both ways."""
 
-from __future__ import annotations
-
 from math import hypot
 from typing import Any
 

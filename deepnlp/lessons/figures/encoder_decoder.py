@@ -1,7 +1,5 @@
 """An encoder and a decoder unrolled in time, with the gradient that goes through the state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

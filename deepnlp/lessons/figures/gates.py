@@ -1,7 +1,5 @@
 """How far the gates of a cell open and shut while it reads a sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where the nodes of a computation graph are drawn, and how they are named."""
 
-from __future__ import annotations
-
 import tomllib
 from itertools import zip_longest
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Computation graphs of layers: blue arrows are values, red ones gradients."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The layers of a language model over a few words: what is stacked, dropped, and used twice."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """The way of word vectors through the plane while they are trained."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which loss reaches which state: a map of gradients by the step they start at and arrive at."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

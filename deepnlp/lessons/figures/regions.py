@@ -1,7 +1,5 @@
 """Decision regions: what a classifier says of every point of a plane."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A figure with sliders in a live notebook, and the same figure at rest everywhere else."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

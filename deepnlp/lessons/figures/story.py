@@ -1,7 +1,5 @@
 """A sentence whose last word depends on one far before it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """A recurrent network unrolled in time, with the windows of truncated backpropagation."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from matplotlib.figure import Figure

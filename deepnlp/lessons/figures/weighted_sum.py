@@ -1,7 +1,5 @@
 """Attention by hand: one query, a small memory, its scores, weights and weighted sum."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

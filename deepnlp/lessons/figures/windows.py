@@ -1,7 +1,5 @@
 """The window of word vectors moving over a text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers of words with words, or of words with axes, as shaded tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
