@@ -359,10 +359,10 @@ bars(
 # Trained on, both models are better than from random vectors with each of three seeds; in the
 # mean<!--= all(glove["GloVe, trained"][tie] < glove["random"][tie] for tie in ("tied", "untied"))
 # --> 148.4<!--= glove["GloVe, trained"]["untied"] --> against 153.2<!--=
-# glove["random"]["untied"] --> untied. Frozen, the untied model loses 25<!--= glove["GloVe, frozen"]["untied"] -
-# glove["random"]["untied"] --> points and the tied one 108<!--= glove["GloVe, frozen"]["tied"] -
-# glove["random"]["tied"] -->. In the tied model the frozen rows are the output as well, and vectors
-# that say which words are alike do not say which word comes next.
+# glove["random"]["untied"] --> untied. Frozen, the untied model loses 25<!--=
+# glove["GloVe, frozen"]["untied"] - glove["random"]["untied"] --> points and the tied one
+# 108<!--= glove["GloVe, frozen"]["tied"] - glove["random"]["tied"] -->. In the tied model the
+# frozen rows are the output as well, and vectors that say which words are alike do not say which word comes next.
 #
 # ### Exercise 7.8 ★ What is still trained?
 #
