@@ -362,7 +362,8 @@ bars(
 # glove["random"]["untied"] --> untied. Frozen, the untied model loses 25<!--=
 # glove["GloVe, frozen"]["untied"] - glove["random"]["untied"] --> points and the tied one
 # 108<!--= glove["GloVe, frozen"]["tied"] - glove["random"]["tied"] -->. In the tied model the
-# frozen rows are the output as well, and vectors that say which words are alike do not say which word comes next.
+# frozen rows are the output as well, and vectors that say which words are alike do not say which
+# word comes next.
 #
 # ### Exercise 7.8 ★ What is still trained?
 #
