@@ -10,6 +10,7 @@ import copy
 import inspect
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
@@ -694,8 +695,8 @@ def _left_over(keyed: list[tuple[Part, Any]], weights: list[Attribute]) -> list[
     keys = [(_shape_of(part.value), part) for part in unknown]
     owned = {id(owner) for _, owner in keyed}
     free = [(v.get().shape, v) for v in weights if id(v) not in owned]
-    once = [shape for shape, _ in keys + free if [s for s, _ in keys + free].count(shape) == 2]
-    return [(k, v) for of_k, k in keys for of_v, v in free if of_k == of_v and of_k in once]
+    seen = Counter(shape for shape, _ in [*keys, *free])
+    return [(k, v) for of_k, k in keys for of_v, v in free if of_k == of_v and seen[of_k] == 2]
 
 
 def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:

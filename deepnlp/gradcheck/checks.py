@@ -116,16 +116,16 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
         return []
     for axis, letter in ((-1, "columns"), (0, "rows")):
         n = data.shape[axis]
+        others = [row for row in rows if row.name != subject.input_names[0] and row.numeric.shape]
         # What is there for each sample is no mean over them.
-        held = [row for row in rows if row.name != subject.input_names[0]
-                and row.numeric.shape and row.numeric.shape[axis] != n]  # fmt: skip
+        held = [row for row in others if row.numeric.shape[axis] != n]
         means = [row for row in held if n > 1 and not row.ok and _is_multiple(row, 1 / n)]
-        others = [row for row in held if all(row is not mean for mean in means)]
+        rest = [row for row in held if all(row is not mean for mean in means)]
         names = {"names": ", ".join(row.name for row in means), "n": n, "letter": letter}
-        sums = ", ".join(row.name for row in others if row.ok)
+        sums = ", ".join(row.name for row in rest if row.ok)
         if means and sums:
             return [Check("means", True, say("means and sums", sums=sums, **names))]
-        if len(means) > max(1, len(others)) and not sums:
+        if len(means) > max(1, len(rest)) and not sums:
             for row in means:
                 row.ok, row.error = True, 0.0
             return [Check("means", True, say("means", **names))]

