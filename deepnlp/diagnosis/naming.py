@@ -61,7 +61,8 @@ def named(problem: Problem, guesses: list[Guess], rows: set[str]) -> list[Guess]
 def _is_decisive(guess: Guess, repaired: list[Guess]) -> bool:
     """Whether the name of a guess stays, whatever a repair is called."""
     if guess.cause == c.ZERO:  # the repair says why, unless zeros are what is assigned
-        is_reason = repaired[0].cause in (c.ASSIGNED, c.TIME_SHIFTED)
+        is_walk = ": for " in repaired[0].place  # in which a graph is walked
+        is_reason = is_walk or repaired[0].cause in (c.ASSIGNED, c.TIME_SHIFTED)
         return not is_reason or "zeros" in repaired[0].place
     if guess.is_edit and guess.cause == c.TERM_MISSING:  # divided by g, where g is a factor
         return repaired[0].cause == c.WRONG_VALUE and repaired[0].removes

@@ -266,7 +266,8 @@ class Problem:
                     explained.add(name)
             elif name not in self.bad:
                 return set()
-        if guess.cause == FACTOR and all(numpy.count_nonzero(self.right[n]) < 2 for n in explained):
+        is_multiple = guess.cause == FACTOR and not guess.place  # a repair is proved elsewhere
+        if is_multiple and all(numpy.count_nonzero(self.right[n]) < 2 for n in explained):
             return set()  # of a single number, anything is a multiple
         return explained if self.holds(guess, explained) else set()
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.engines import go_backward, gradient_of, leaf
+from deepnlp.gradcheck.engines import go_backward, gradient_of, is_operation, leaf
 from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.names import CACHES, GRADIENT, OUTPUT, belongs, is_node, is_tensor, plain
 from deepnlp.gradcheck.variables import Attribute, Input
@@ -260,6 +260,7 @@ class Caller:
         self.input_names = list(code.lines.values) if code.lines else self._bind()
         self.default: Any = inspect.Parameter.empty
         self.is_loss, self.is_engine = False, code.node is not None
+        self.is_walk_right = True  # the way back through the graph, as far as it is known
         self.runs = {"forward": 0, "backward": 0}
         self.call: Callable[..., Any] = call  # of the learner's backward
         self._nodes = {
@@ -500,7 +501,8 @@ class Caller:
         if self.is_engine:
             given = (one for _, one in leaves(self._inputs) if is_node(one))
             like = next(given, self.code.node)
-            go_backward([self._results[k] for k in self._outputs], dys, like, self.call)
+            alone = is_operation(self.code.forward)
+            go_backward([self._results[k] for k in self._outputs], dys, like, self.call, alone)
             return mapped(lambda one: gradient_of(one) if is_node(one) else None, self._inputs)
         backward = self._backward_of_user()
         if self.code.is_again and backward is not None:

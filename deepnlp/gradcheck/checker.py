@@ -33,6 +33,7 @@ from deepnlp.gradcheck.checks import (
 )
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
 from deepnlp.gradcheck.lines import states_kept
+from deepnlp.gradcheck.names import is_tensor
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
 from deepnlp.gradcheck.subject import Subject, in_numpy_form
 from deepnlp.gradcheck.walking import HostArray, private
@@ -348,7 +349,8 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
         row = next(row for row in rows if not row.ok)
         row.causes = [_named(subject, row, first)]
         return
-    if bad and subject.caller.is_engine and (of_one := _causes_of_operation(subject)):
+    of_one = _causes_of_operation(subject) if bad and subject.caller.is_engine else []
+    if of_one and of_one[0].name != c.UNKNOWN:
         for row in bad:
             row.causes = of_one
         return
@@ -383,16 +385,14 @@ def _named(subject: Subject, row: Row, first: Cause) -> Cause:
 
 
 def _causes_of_operation(subject: Subject) -> list[Cause]:
-    """Of the first operation on single numbers that goes backward wrong, or does not add up."""
-    is_one = is_operation(subject.caller.code.forward) or any(
-        variable.get().size > 1 for variable in subject.variables.values()
-    )
+    """Of the first operation that goes backward wrong by itself, and of one that does not add up."""
+    is_one = is_operation(subject.caller.code.forward) or is_tensor(subject.caller.code.node)
     found, overwriting = [] if is_one else operations(subject.raw_forward), list[Any]()
+    causes = list[Cause]()
     for operation in found:
         try:
             report = check_gradients(operation, *operation.nodes)
-            if report.causes and not report.ok:
-                return report.causes
+            causes = causes or ([] if report.ok else report.causes)
             before = _gradients_of_operation(operation)
             operation.seed = 1.0
             after = _gradients_of_operation(operation)
@@ -400,17 +400,19 @@ def _causes_of_operation(subject: Subject) -> list[Cause]:
             continue
         if any(v.any() and numpy.allclose(v, after[n]) for n, v in before.items()):
             overwriting.append(operation)
+    subject.caller.is_walk_right = len(found) < 2 or bool(causes)
     if not overwriting or len(overwriting) == len(found) > 1:  # backward may begin at zero
-        return []
+        return causes
     place = assignment(overwriting[0])
     told = say("keeps one", name=overwriting[0].__name__, place=place)
-    return [Cause(c.ASSIGNED, f"{subject.name}: {told}", place=assignment(overwriting[0]))]
+    return [Cause(c.ASSIGNED, f"{subject.name}: {told}", place=place), *causes]
 
 
 def _gradients_of_operation(operation: Any) -> dict[str, HostArray]:
     subject = Subject(operation, tuple(operation.nodes))
     subject.draw_weights(private(None))
-    return subject.analytic_gradients()
+    found = subject.analytic_gradients()
+    return {n: v for n, v in found.items() if n in subject.input_names}
 
 
 def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:

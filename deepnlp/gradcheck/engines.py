@@ -20,6 +20,7 @@ import numpy
 from deepnlp.gradcheck.names import DATA, GRAD, is_node, is_tensor, name_of, plain
 from deepnlp.gradcheck.walking import LIBRARIES
 
+_ASSIGNED = r"\s*\w+\.\w*(grad|derivative)\w*(\[.*\])? = (?!.*(ones|zeros|None$|[01](\.0)?$))"
 _SAMPLES = 4  # of the numbers that a function of single numbers was given
 
 
@@ -43,8 +44,20 @@ def gradient_of(node: Any) -> Any:
     return plain(grad)
 
 
-def go_backward(outputs: list[Any], dys: list[Any], like: Any, call: Any) -> None:
-    """Let the outputs go backward, together; ``like`` is a leaf."""
+def go_backward(
+    outputs: list[Any], dys: list[Any], like: Any, call: Any, alone: bool = False
+) -> None:
+    """Let the outputs go backward, together; ``like`` is a leaf.
+
+    Those of one operation ``alone`` take only its own step back, where they hold it as a function.
+    """
+    steps = [_step_of(y) for y in outputs] if alone else []
+    if steps and all(steps):
+        for y, dy, step in zip(outputs, dys, steps, strict=True):
+            dy = numpy.asarray(dy, dtype=float)
+            setattr(y, _names(y)[1], dy if numpy.ndim(plain(y)) else dy.item())
+            call(step)
+        return
     if len(outputs) > 1 and is_tensor(outputs[0]):
         given = [leaf(y, numpy.asarray(dy)).detach() for y, dy in zip(outputs, dys, strict=True)]
         sys.modules["torch"].autograd.backward(outputs, given)
@@ -95,10 +108,20 @@ def is_operation(function: Any) -> bool:
     return hasattr(function, "nodes") and hasattr(function, "seed")
 
 
-def own_code(function: Any) -> set[CodeType]:
-    """What is written inside of an operation."""
-    code = getattr(function.function, "__code__", None)
-    return {one for one in getattr(code, "co_consts", ()) if isinstance(one, CodeType)}
+def _step_of(node: Any) -> Any:
+    """The function without arguments that a node holds for its own step back; None without one."""
+    held = getattr(node, "__dict__", {}).values()
+    functions = [one for one in held if inspect.isfunction(one)]
+    return next((one for one in functions if not inspect.signature(one).parameters), None)
+
+
+def walk_of(node: Any) -> set[CodeType]:
+    """The code with which a node walks back through the graph, with the functions inside."""
+    code = getattr(getattr(type(node), "backward", None), "__code__", None)
+    waiting = [] if code is None else [code]
+    for one in waiting:
+        waiting += [inner for inner in one.co_consts if isinstance(inner, CodeType)]
+    return set(waiting)
 
 
 def assignment(operation: Any) -> str:
@@ -106,7 +129,7 @@ def assignment(operation: Any) -> str:
     for function in (operation.function, type(operation.nodes[0]).backward):
         lines, first = inspect.getsourcelines(inspect.unwrap(function))
         for number, line in enumerate(lines, first):
-            if re.match(r"\s*\w+\.\w*(grad|derivative)\w*(\[.*\])? = ", line):
+            if re.match(_ASSIGNED, line):
                 return f"in line {number}, `{line.strip()}`"
     return ""
 

@@ -9,7 +9,7 @@ from deepnlp.diagnosis.rewriting.evaluator import Evaluated, Evaluator, Frame
 from deepnlp.diagnosis.rewriting.functions import Ran, ran_in, ran_of
 from deepnlp.diagnosis.rewriting.sources import is_foreign
 from deepnlp.diagnosis.rewriting.trials import Trials, gives_both
-from deepnlp.gradcheck.engines import is_operation, own_code
+from deepnlp.gradcheck.engines import walk_of
 
 
 class Backward:
@@ -43,7 +43,9 @@ class Backward:
         both = gives_both(subject)
         self._by_code = {c: r for c, r in forward.items() if r is not None} if both else {}
         self._unchanged = set() if both else set(forward)
-        self._operation = subject.caller.code.forward
+        caller = subject.caller
+        is_known = caller.is_engine and caller.is_walk_right
+        self._unchanged |= walk_of(caller._results[0]) if is_known else set()
         self.evaluator = Evaluator(self._prepare)
         self.evaluator.on_return = self._note_frame
         self.trials = Trials(subject, self.evaluator)
@@ -60,8 +62,6 @@ class Backward:
         code = function.__code__
         if code in self._unchanged or is_foreign(code):
             return tree
-        if is_operation(self._operation) and code not in own_code(self._operation):
-            return tree  # of the engine around it
         if code not in self._by_code and (ran := ran_of(code)) is not None:
             self._by_code[code] = ran
         return self._by_code[code].tree if code in self._by_code else tree

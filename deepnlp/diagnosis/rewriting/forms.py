@@ -140,6 +140,8 @@ def of_indices(ran: Ran, statement: Slot) -> Iterator[Change]:
             yield Change(c.TRANSPOSED, statement, [(one, other.node), (other, one.node)])
         for place in places:
             is_slice = isinstance(place.node, ast.Slice)
+            for new in _slices_in(ran.others) if is_slice else ():
+                yield Change(c.WRONG_VALUE, statement, [(place, new)], 1.1)
             yield from by_rules("slice" if is_slice else "index", statement, place)
             if is_slice and place.node.lower is None and place.node.upper is not None:
                 for name in loop_variables(ran):  # a window that moves
@@ -153,6 +155,12 @@ def of_indices(ran: Ran, statement: Slot) -> Iterator[Change]:
         if isinstance(node.ctx, ast.Load):
             cause = c.TIME_REVERSED if flips else c.WRONG_VALUE
             yield Change(cause, statement, [(slot, node.value)])
+
+
+def _slices_in(trees: list[ast.FunctionDef]) -> list[ast.Slice]:
+    """The slices that forward takes, each once, but for all of an axis."""
+    nodes = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Slice)]
+    return list({ast.unparse(n): n for n in nodes if ast.unparse(n) != ":"}.values())
 
 
 def _all_slices(statement: Slot, places: list[Slot]) -> Iterator[Change]:
@@ -197,6 +205,7 @@ def of_statement(ran: Ran, statement: Slot) -> Iterator[Change]:
         yield put(c.CACHE, ast.Assign(node.targets, copied), 0.8)
     elif isinstance(node, ast.For):
         yield from _indented(statement)
+        yield from by_rules("loop", statement, Slot(node, "iter"))
     elif isinstance(node, ast.If) and not node.orelse:
         yield put(c.NOT_SUMMED_T, ast.If(ast.Constant(True), node.body, []))
         yield put(c.WRONG_VALUE, ast.If(ast.Constant(False), node.body, []))

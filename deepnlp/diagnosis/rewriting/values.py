@@ -56,14 +56,16 @@ class Value:
 def values(ran: Ran, forward: list[Ran]) -> list[Value]:
     """What a function could use, each value once, the simplest expression for it."""
     found: dict[Any, Value] = {}
+    in_numbers = not any(map(numpy.ndim, ran.scope.values()))  # in an engine of single numbers
 
     def add(text: str, value: Any, cost: float) -> None:
-        is_number = isinstance(value, int | float | numpy.generic) and not isinstance(value, bool)
+        is_number = isinstance(value, int | float | numpy.generic)
+        is_number = is_number and (in_numbers or not isinstance(value, bool))
         if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub" and value.size:
             pass
         elif not is_number:
             return
-        key = signature(value)
+        key = text if in_numbers else signature(value)  # two numbers may be equal by chance
         if key not in found or found[key].cost > cost:
             found[key] = Value(text, value, cost)
 
@@ -85,7 +87,9 @@ def values(ran: Ran, forward: list[Ran]) -> list[Value]:
         for text in _widened(one) if one.cost == 0 else ():
             add(text, ran.value(text), 0.4)
     for one in list(found.values()):
-        if one.cost > 0 or one.value is UNKNOWN or one.shape == () or one.value.dtype.kind != "f":
+        kinds = "fi" if in_numbers else "f"
+        is_real = one.value is not UNKNOWN and numpy.asarray(one.value).dtype.kind in kinds
+        if one.cost > 0 or not is_real or (one.shape == () and not in_numbers):
             continue
         for form in ("1 - {0} ** 2", "{0} * (1 - {0})", "{0} > 0"):
             text = form.format(one.text)
