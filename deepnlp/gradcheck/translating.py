@@ -48,6 +48,8 @@ class _ToNumPy(ast.NodeTransformer):
         args = [ast.unparse(one) for one in ([] if is_function else [owner]) + node.args]
         named = {str(k.arg): ast.unparse(k.value) for k in node.keywords if k.arg not in _DROPPED}
         table = _table()
+        if not is_function and f".{name}" in table["calls"]:  # a method of another meaning
+            name = f".{name}"
         if name not in table["calls"]:
             if is_function or name in table["same"]["names"].split():
                 text = ", ".join([*args, *(f"{k}={v}" for k, v in named.items())])
@@ -80,7 +82,7 @@ class _ToNumPy(ast.NodeTransformer):
 
 
 def _expression(text: str, like: ast.AST) -> ast.expr:
-    if "{" in text and "}" in text and ":" not in text:
+    if re.search(r"\{\w+\}", text):
         raise NotTranslatedError(text)
     node = ast.parse(text, mode="eval").body
     for one in ast.walk(node):

@@ -122,6 +122,36 @@ def test_a_function_of_torch_is_diagnosed_in_numpy(tmp_path, right, wrong, name)
     assert forward.__code__.co_firstlineno == 6  # lines keep their numbers
 
 
+WINDOWS = [
+    ("functional.unfold(x, 3, padding=1)", [(2, 3, 4, 5)]),
+    ("functional.unfold(x, kernel_size=2, stride=2)", [(2, 3, 4, 6)]),
+    ("functional.fold(x, (4, 5), 3, padding=1)", [(2, 27, 20)]),
+    ("functional.fold(x, output_size=(4, 6), kernel_size=2, stride=2)", [(2, 12, 6)]),
+    ("x.unfold(2, 3, 2)", [(2, 3, 7)]),
+    ("functional.conv2d(x, y, z, padding=1)", [(2, 3, 4, 5), (4, 3, 3, 3), (4,)]),
+    ("functional.conv2d(x, y, stride=2)", [(2, 3, 4, 5), (4, 3, 2, 2)]),
+    ("functional.conv1d(x, y, z)", [(2, 3, 6), (4, 3, 2), (4,)]),
+    ("functional.conv_transpose2d(x, y, padding=1)", [(2, 4, 4, 5), (4, 3, 3, 3)]),
+    ("torch.nn.grad.conv2d_weight(x, y.shape, z)", [(2, 3, 4, 5), (4, 3, 2, 3), (2, 4, 3, 3)]),
+    ("torch.nn.grad.conv2d_input(x.shape, y, z)", [(2, 3, 4, 5), (4, 3, 2, 2), (2, 4, 3, 4)]),
+    ("functional.linear(x, y)", [(2, 3), (4, 3)]),
+    ("x.repeat(2, 1) + x.chunk(2, dim=1)[0].repeat_interleave(2, 0).sum()", [(2, 4)]),
+]
+
+
+@pytest.mark.parametrize(("words", "shapes"), WINDOWS)
+def test_windows_of_torch_have_words_in_numpy(tmp_path, words, shapes):
+    torch = pytest.importorskip("torch")
+    text = f"from torch.nn import functional\n\n\ndef f(x, y=None, z=None):\n    return {words}\n"
+    path = tmp_path / "windows.py"
+    path.write_text(text, encoding="utf-8")
+    space = {"torch": torch}
+    exec(compile(text, str(path), "exec"), space)
+    given = [torch.randn(*shape, dtype=torch.float64) for shape in shapes]
+    (inside,) = in_numpy([space["f"]])
+    np.testing.assert_allclose(inside(*(t.numpy() for t in given)), space["f"](*given).numpy())
+
+
 class Value:
     """A number that goes backward."""
 
