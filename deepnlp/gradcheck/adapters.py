@@ -287,6 +287,10 @@ class Caller:
         """Names of the arguments of backward that take a gradient: ``["dout"]``."""
         return [p.name for p in self._gradients]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied: not what the last forward gave, such as tensors within a graph."""
+        return {**vars(self), "_results": [], "_inputs": [], "_context": []}
+
     # --- Forward ----------------------------------------------------------------------------
 
     def _bind(self) -> list[str]:
