@@ -27,7 +27,9 @@ from deepnlp.gradcheck.checks import (
     compare_directions,
     compare_each,
     compare_forward,
+    compare,
     ignores_dout,
+    means_over,
     not_finite,
     reason_for_shape,
 )
@@ -195,6 +197,9 @@ def _check(subject: Subject, method: str, rng: Generator, tolerance: float | Non
     if method != "direction" and any(w.ndim for w in subject.weights):
         remarks += accept_means(subject, rows)
     _explain(subject, rows, failed, method)
+    if method != "direction" and all(w.ndim for w in subject.weights):
+        means = _explain_means(subject, rows, failed, tolerance)
+        remarks = [one for one in remarks if not means or one.name != "means"] + means
     rows += [_missing(subject, held) for held in subject.missing] + failed
     if subject.not_checked:
         notes = [f"{name} ({reason})" for name, reason in subject.not_checked.items()]
@@ -368,6 +373,34 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
             row.causes = [replace(first, evidence=f"{first.evidence}; {reason}"), *row.causes[1:]]
         elif unknown and not_linear:
             row.causes = not_linear + row.causes
+
+
+def _explain_means(
+    subject: Subject, rows: list[Row], failed: list[Row], tolerance: float
+) -> list[Check]:
+    """Look for causes again where gradients of weights are means, if more is known then."""
+
+    def open_rows(found: list[Row]) -> int:
+        vague = (c.UNKNOWN, c.FACTOR)
+        return sum(not row.ok and row.causes[0].name in vague for row in found if row.causes)
+
+    if not open_rows(rows) or not (means := means_over(subject, rows)):
+        return []
+    subject.means = means
+    n, letter = next((subject.inputs[0].shape[k], "columns" if k else "rows") for k in means.values())
+    again = [
+        compare(row.name, n * row.analytic, row.numeric, tolerance)
+        if row.name in means
+        else replace(row, causes=[])
+        for row in rows
+    ]
+    _diagnose(subject, again, failed)
+    if open_rows(again) >= open_rows(rows):
+        subject.means = {}
+        return []
+    rows[:] = again
+    told = say("means", names=", ".join(means), n=n, letter=letter)
+    return [Check("means", True, told)]
 
 
 def _named(subject: Subject, row: Row, first: Cause) -> Cause:

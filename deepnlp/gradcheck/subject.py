@@ -80,6 +80,7 @@ class Subject(Function):
         self.not_checked: dict[str, str] = {}
         self.changed: list[str] = []
         self.returns_nothing = self._is_sorted = False
+        self.means: dict[str, int] = {}  # whose gradients are means, over which axis of the data
         self._returnable: list[Attribute] = []  # weights whose gradient backward returns
         self._without: list[Held] = []  # arrays that have none
         self._held = [h for h in held_arrays(self.found) if not self._is_carried(h)]
@@ -426,7 +427,9 @@ class Subject(Function):
         if grad is None:
             return numpy.zeros_like(like)
         try:
-            return numpy.array(numpy.real(asnumpy(grad)), dtype="float64")
+            found = numpy.array(numpy.real(asnumpy(grad)), dtype="float64")
+            count = self.inputs[0].shape[self.means[name]] if name in self.means else 1
+            return found * count
         except (TypeError, ValueError) as error:
             title, kind = self.caller.title("backward"), type(grad).__name__
             raise TypeError(
@@ -449,7 +452,7 @@ def in_numpy_form(subject: Subject, name: str = "") -> Subject | None:
             return None
         made._held = []  # other arrays of a script are no weights
         made.draw_weights(numpy.random.default_rng(0))
-        made.name, made.weights = subject.name, subject.weights
+        made.name, made.weights, made.means = subject.name, subject.weights, subject.means
         found, wanted = made.analytic_gradients(), subject.analytic_gradients()
     except Exception:  # what NumPy has no word for is judged as it stands
         return None
