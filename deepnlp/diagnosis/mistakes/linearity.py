@@ -32,6 +32,8 @@ def not_linear(problem: Problem) -> dict[str, Guess]:
         if key is not None:
             where = given[0] != 0
             words = {"count": int(where.sum()), "size": where.size, "dy": f"`{problem.incoming()}`"}
+            if key == "any dy" and one.size > 1 and numpy.ptp(one) == 0:
+                key, words["value"] = "constant gradient", f"{one.flat[0]:g}"
             found[name] = say(key, {name: one}, name=name, **words)
     return found
 

@@ -268,7 +268,7 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
     """
     if name not in problem.subject.input_names or letter_of(problem, name) is not None:
         return
-    parts = parts_of(problem, name, by_row=False)
+    parts = [part for part in parts_of(problem, name, by_row=False) if part.value.any()]
     count = len(parts)
     sites = {problem.followed.site_of(p.number) for p in parts}
     if len(sites) == count > 1:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 _BUILTINS = """
-    abs all any bool complex dict divmod enumerate filter float frozenset getattr hasattr id int
+    abs all any bool complex dict divmod enumerate filter float frozenset getattr hasattr id int iter
     isinstance issubclass len list map max min next range repr reversed round set setattr slice
     sorted str sum tuple type zip
 """

@@ -152,6 +152,20 @@ def loop_variables(ran: Ran) -> list[str]:
     return sorted({n.id for one in loops for n in ast.walk(one) if isinstance(n, ast.Name)})
 
 
+def numbers_of_comprehensions(ran: Ran) -> dict[str, int]:
+    """The whole numbers that a comprehension runs through, by name, as they are at first."""
+    found: dict[str, int] = {}
+    for node in ast.walk(ran.tree):
+        if isinstance(node, ast.comprehension):
+            target = node.target
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            first = ran.value(f"next(iter({ast.unparse(node.iter)}))")
+            values = first if isinstance(first, tuple) and len(names) > 1 else (first,)
+            pairs = zip(map(ast.unparse, names), values)
+            found |= {n: int(v) for n, v in pairs if isinstance(v, int | numpy.integer)}
+    return found
+
+
 def shape_of(value: Any) -> tuple[int, ...] | None:
     """The shape of an array; () of a number; None of anything else."""
     if isinstance(value, numpy.ndarray | numpy.generic):

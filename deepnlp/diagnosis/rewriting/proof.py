@@ -98,6 +98,10 @@ class Setting:
         self.trials = Trials(subject, evaluator)
         right = [name for name in problem.right if name not in problem.bad]
         self.is_usable = not self.trials.error and all(map(self.is_right, right))
+        for name in problem.bad:  # a backward that counts on the old sizes
+            was_alike = problem.wrong[name].shape == problem.right[name].shape
+            if was_alike and self.trials.gradient(name).shape != self._directions[name].shape:
+                self.is_usable = False
 
     def is_right(self, name: str) -> bool:
         """Whether the last backward gave the slope along a direction."""

@@ -100,7 +100,11 @@ def _of_replacement(ran: Ran, statement: Slot, slot: Slot, old: str, new: str, v
     if _is_sum_of_part(old, new):
         return c.WRONG_AXIS
     if _PLAIN.fullmatch(old) and _PLAIN.fullmatch(new):
-        if loop_variables(ran) and _STEPS.sub("", old) == _STEPS.sub("", new):
+        is_in_loop = any(
+            isinstance(loop, ast.For | ast.While) and statement.node in ast.walk(loop)
+            for loop in ast.walk(ran.tree)
+        )
+        if is_in_loop and _STEPS.sub("", old) == _STEPS.sub("", new):
             return c.TIME_SHIFTED
         bare, text = re.escape(old), ast.unparse(statement.node)
         slope = rf"1(\.0)? - {bare}( \*\* 2| \* {bare}|\)|$)|{bare} \* \(1(\.0)? - {bare}"

@@ -15,6 +15,7 @@ from deepnlp.diagnosis.rewriting.functions import (
     UNKNOWN,
     Ran,
     loop_variables,
+    numbers_of_comprehensions,
     shape_of,
     signature,
 )
@@ -74,6 +75,8 @@ def values(ran: Ran, forward: list[Ran]) -> list[Value]:
     for name in loop_variables(ran):  # their last values say nothing
         if isinstance(ran.scope.get(name), int):
             found[name] = Value(name, ran.scope[name], 0.0)
+    for name, value in numbers_of_comprehensions(ran).items():
+        found[name] = Value(name, value, 0.0)
     for text, cost in itertools.chain(_parts(ran), _parts_of_forward(ran, forward)):
         add(text, ran.value(text), cost)
     for text in itertools.chain(_looked_up(ran), _counts(ran)):
