@@ -18,6 +18,7 @@ from deepnlp.diagnosis.searching import explain_in_groups, explain_together, spe
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause
 from deepnlp.gradcheck.checks import reason_for_shape
+from deepnlp.gradcheck.engines import is_operation
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
 
@@ -104,7 +105,8 @@ def _named_in_groups(problem: Problem, found: dict[str, list[Guess]]) -> dict[st
 def _causes(problem: Problem, guesses: list[Guess]) -> list[Cause]:
     """One cause of each name, in the order of the guesses."""
     causes: dict[str, Cause] = {}
-    of_pictures = any(numpy.ndim(one) == 4 for one in problem.subject.inputs)  # without time
+    of_operation = is_operation(problem.subject.caller.code.forward)
+    no_time = of_operation or any(numpy.ndim(one) == 4 for one in problem.subject.inputs)
     for guess in guesses:
         apart = max(
             distance(problem.wrong[n], guess.gradients[n])
@@ -112,7 +114,7 @@ def _causes(problem: Problem, guesses: list[Guess]) -> list[Cause]:
             if n in guess.gradients
         )
         evidence = f"{problem.owner}: {guess.evidence}"
-        name = c.WRONG_VALUE if guess.cause == c.TIME_REVERSED and of_pictures else guess.cause
+        name = c.WRONG_VALUE if guess.cause == c.TIME_REVERSED and no_time else guess.cause
         causes.setdefault(name, Cause(name, evidence, apart, guess.place))
     return list(causes.values())
 

@@ -218,7 +218,10 @@ class Reverse:
             if number in edited:
                 values = [v.copy() if v is g or not v.flags.writeable else v for v in values]
                 for column, edit in edited[number]:
-                    self._edit(adjoint[:, column], number, g[..., column], values, column, edit)
+                    try:
+                        self._edit(adjoint[:, column], number, g[..., column], values, column, edit)
+                    except ValueError:  # shapes that differ from run to run: it would not run
+                        adjoint[:, column] = numpy.nan
             for (_, place), value in zip(self._operands[number], values):
                 place.add(adjoint, value)
         return adjoint
@@ -254,11 +257,7 @@ class Reverse:
         elif edit.partial is not None:
             altered = {edit.partial[0]: g * edit.partial[1][number]}
         elif edit.change is not None:
-            try:
-                altered = edit.change(Run(number, node, g, passed, adjoint))
-            except ValueError:  # shapes that differ from run to run: it would not run
-                adjoint[:] = numpy.nan
-                return
+            altered = edit.change(Run(number, node, g, passed, adjoint))
         if altered is None:
             return
         if not isinstance(altered, dict):

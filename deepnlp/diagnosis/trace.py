@@ -274,6 +274,9 @@ def follow(subject: Subject) -> Trace:
             for name, variable in subject.variables.items():
                 followed[name] = variable_of(tape, originals[name])
                 variable.set(followed[name])
+            for place, value in enumerate(subject.inputs):  # x.dot(W) asks x, not W
+                if isinstance(value, numpy.ndarray) and value.ndim and value.dtype.kind == "f":
+                    subject.inputs[place] = Traced(tape, value, numpy.zeros(value.shape, int))
             # Parameters may have been written into by the forward: remember the first tickets.
             tickets = {name: one.tickets.copy() for name, one in followed.items()}
             outputs = [_output_tickets(y) for y in subject.raw_forward()]

@@ -23,11 +23,11 @@ from deepnlp.gradcheck.checks import (
     ALL,
     accept_means,
     check_behaviour,
+    compare,
     compare_all,
     compare_directions,
     compare_each,
     compare_forward,
-    compare,
     ignores_dout,
     means_over,
     not_finite,
@@ -387,7 +387,9 @@ def _explain_means(
     if not open_rows(rows) or not (means := means_over(subject, rows)):
         return []
     subject.means = means
-    n, letter = next((subject.inputs[0].shape[k], "columns" if k else "rows") for k in means.values())
+    n, letter = next(
+        (subject.inputs[0].shape[k], "columns" if k else "rows") for k in means.values()
+    )
     again = [
         compare(row.name, n * row.analytic, row.numeric, tolerance)
         if row.name in means

@@ -54,7 +54,7 @@ def go_backward(
     steps = [_step_of(y) for y in outputs] if alone else []
     if steps and all(steps):
         for y, dy, step in zip(outputs, dys, steps, strict=True):
-            dy = numpy.asarray(dy, dtype=float)
+            dy = numpy.array(dy, dtype=float)
             setattr(y, _names(y)[1], dy if numpy.ndim(plain(y)) else dy.item())
             call(step)
         return

@@ -11,6 +11,7 @@ import inspect
 import math
 import operator
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType, UnionType
@@ -299,7 +300,8 @@ class Guard:
 
     def callable(self, function: Any) -> Any:
         """The form of something that is called that only computes; an error if there is none."""
-        if isinstance(function, numpy.ufunc | operator.itemgetter | Computed | _DISPATCHED):
+        simple = numpy.ufunc | operator.itemgetter | Computed | weakref.ref | _DISPATCHED
+        if isinstance(function, simple):
             if isinstance(function, _DISPATCHED) and not is_listed(function):
                 raise RefusedError(f"the call of numpy.{function.__name__}")
             return function

@@ -245,6 +245,9 @@ def _stored_at(problem: Problem, name: str, reason: str) -> str:
     """The line that stores or returns a gradient, by its name; why no more is known."""
     given = problem.subject.caller.code
     found = (given.in_torch and given.in_torch[1]) or given.backward or given.forward
+    found = getattr(found, "function", found)  # of an operation of an engine
+    if given.backward is None:  # which may be an object such as Exp()
+        found = getattr(getattr(found, "__self__", None), "backward", found)
     code = getattr(getattr(found, "__func__", found), "__code__", None)
     ran = None if code is None else ran_of(code)
     told = phrase("not_evaluated", reason=reason) if reason else ""

@@ -55,7 +55,10 @@ def _said(
     }
     numbers = {text: ran.value(text) for text in calls if shape_of(ran.value(text)) == ()}
     scope = {**ran.scope, **numbers}
-    setting = Setting(scope, assigned, is_bias, problem.is_random, loop_variables(ran))
+    own = {id(node) for node in ast.walk(change.statement.node)}
+    names = [n for n in ast.walk(ran.tree) if isinstance(n, ast.Name) and id(n) not in own]
+    others = {n.id for n in names if isinstance(n.ctx, ast.Load)}
+    setting = Setting(scope, assigned, is_bias, problem.is_random, loop_variables(ran), others)
     cause, words = worded(before, after, change.cause, setting)
     is_block = isinstance(before, ast.For | ast.If | ast.While)  # of which the head is quoted
     whole = ast.unparse(before) if is_block else source_of(ran.code.co_filename, before)

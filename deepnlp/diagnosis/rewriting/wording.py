@@ -47,6 +47,8 @@ class Setting:
         Whether the forward draws random numbers, as dropout does.
     loops : collection of str
         Names that run through the rounds of a loop.
+    others : collection of str
+        Names that other statements of the function read.
     """
 
     scope: Mapping[str, Any]
@@ -54,6 +56,7 @@ class Setting:
     is_bias: bool = False
     is_random: bool = False
     loops: Collection[str] = ()
+    others: Collection[str] = ()
 
 
 def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[str, str]:
@@ -206,6 +209,8 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
     said = _factors(found, old, meant[1], setting) or _factors(found, meant[0], new, setting)
     if said is not None:
         is_other = said[0] == c.TERM_MISSING and all(isinstance(one, _PLAIN) for one in (old, new))
+        is_expression = isinstance(old, ast.BinOp | ast.Call)  # and others read what is right
+        is_other |= is_expression and ast.unparse(new) in setting.others
         return c.WRONG_VALUE if is_other else said[0], f"{told}: {said[1]}"
     if ast.unparse(new).startswith(f"{ast.unparse(old)}.sum(") and "keepdims" in ast.unparse(new):
         return c.TERM_MISSING, f"{told}: the sum is missing"
