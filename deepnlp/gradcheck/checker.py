@@ -420,7 +420,7 @@ def _named(subject: Subject, row: Row, first: Cause) -> Cause:
 
 
 def _causes_of_operation(subject: Subject) -> list[Cause]:
-    """Of the first operation that goes backward wrong by itself, and of one that does not add up."""
+    """Of an operation that overwrites, and of the first that goes backward wrong by itself."""
     is_one = is_operation(subject.caller.code.forward) or is_tensor(subject.caller.code.node)
     found, overwriting = [] if is_one else operations(subject.raw_forward), list[Any]()
     causes = list[Cause]()

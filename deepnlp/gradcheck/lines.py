@@ -250,7 +250,8 @@ def _pairs(names: Names) -> dict[str, str]:
         for other in gradient_names(name) if array.dtype.kind == "f" else ():
             if other in names:
                 found.setdefault(name, other)
-    return found
+    exact = {grad for name, grad in found.items() if name in grad}  # da is that of a, not of A
+    return {n: grad for n, grad in found.items() if n in grad or grad not in exact}
 
 
 def _like(old: Any, new: Any) -> Any:

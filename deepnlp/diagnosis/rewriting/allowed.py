@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 _BUILTINS = """
-    abs all any bool complex dict divmod enumerate filter float frozenset getattr hasattr id int iter
-    isinstance issubclass len list map max min next range repr reversed round set setattr slice
+    abs all any bool complex dict divmod enumerate filter float frozenset getattr hasattr id int
+    isinstance issubclass iter len list map max min next range repr reversed round set setattr slice
     sorted str sum tuple type zip
 """
 BUILTINS = frozenset(_BUILTINS.split())

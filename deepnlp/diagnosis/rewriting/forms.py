@@ -200,6 +200,7 @@ def of_statement(ran: Ran, statement: Slot) -> Iterator[Change]:
                 yield from _exchanged_slices(statement, target.node)
                 yield from _all_places(statement, target.node, put)
         yield from _other_number(ran, statement)
+        yield from _other_node(ran, statement)
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Attribute):
         copied = parsed(f"{ast.unparse(node.value)}.copy()")
         yield put(c.CACHE, ast.Assign(node.targets, copied), 0.8)
@@ -279,6 +280,18 @@ def _other_number(ran: Ran, statement: Slot) -> Iterator[Change]:
     for slots, name in itertools.product(found.values(), names):
         if len(slots) > 1:
             yield Change(c.TIME_SHIFTED, statement, [(s, parsed(name)) for s in slots], 1.1)
+
+
+def _other_node(ran: Ran, statement: Slot) -> Iterator[Change]:
+    """The gradient of another node of an engine: ``other.grad`` for ``self.grad``."""
+    node = statement.node
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
+        own = ast.unparse(node.target)
+        for name in ran.scope:
+            if name != own and name.endswith(f".{node.target.attr}") and name.count(".") == 1:
+                new: Any = parsed(name)
+                new.ctx = ast.Store()
+                yield Change(c.WRONG_VALUE, statement, [(Slot(node, "target"), new)], 1.0)
 
 
 def of_two_statements(ran: Ran, found: list[Slot]) -> Iterator[Change]:

@@ -281,7 +281,7 @@ def _places(statement: Slot) -> Iterator[Slot]:
     whole = Slot(node, "value")
     if isinstance(whole.node, ast.Tuple | ast.List):
         yield from (Slot(whole.node, "elts", k) for k in range(len(whole.node.elts)))
-    elif not is_call:
+    elif not is_call and not _adds_to_target(node):
         yield whole
     inside = indices(node)
     for slot in expressions(node):
@@ -302,6 +302,13 @@ def _places(statement: Slot) -> Iterator[Slot]:
             is_place = isinstance(parent, ast.Tuple | ast.List) and parent is not whole.node
         if is_place:
             yield slot
+
+
+def _adds_to_target(node: Any) -> bool:
+    """Whether it is ``x.grad = x.grad + dx``, of which x.grad is no part of dx."""
+    is_sum = isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add)
+    names = map(ast.unparse, getattr(node, "targets", ()))
+    return is_sum and ast.unparse(node.value.left) in names
 
 
 def wrapped(ran: Ran, statement: Slot) -> Iterator[Change]:

@@ -41,7 +41,6 @@ class Trials:
         self.gives_both = gives_both(subject)
         held = [subject.layer, self._caller._results, self._caller._context, self._inputs]
         self._kept = Snapshot(held)
-        evaluator.guard.kept = self._kept.ids
         self._caller.call = self._evaluate  # in place of Python
         self._most = 1 << 60
         self.error = ""
@@ -61,6 +60,7 @@ class Trials:
     def run(self) -> None:
         """One backward; its gradients are with the variables of the subject."""
         guard = self.evaluator.guard
+        guard.kept = self._kept.ids
         self._kept.put_back()
         for _, _, kept in guard.copies.values():
             kept.put_back()
