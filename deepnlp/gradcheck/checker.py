@@ -22,14 +22,13 @@ from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.checks import (
     ALL,
     accept_means,
+    as_sums,
     check_behaviour,
-    compare,
     compare_all,
     compare_directions,
     compare_each,
     compare_forward,
     ignores_dout,
-    means_over,
     not_finite,
     reason_for_shape,
 )
@@ -384,25 +383,14 @@ def _explain_means(
         vague = (c.UNKNOWN, c.FACTOR)
         return sum(not row.ok and row.causes[0].name in vague for row in found if row.causes)
 
-    if not open_rows(rows) or not (means := means_over(subject, rows)):
-        return []
-    subject.means = means
-    n, letter = next(
-        (subject.inputs[0].shape[k], "columns" if k else "rows") for k in means.values()
-    )
-    again = [
-        compare(row.name, n * row.analytic, row.numeric, tolerance)
-        if row.name in means
-        else replace(row, causes=[])
-        for row in rows
-    ]
-    _diagnose(subject, again, failed)
-    if open_rows(again) >= open_rows(rows):
+    again, told = as_sums(subject, rows, tolerance) if open_rows(rows) else ([], [])
+    if again:
+        _diagnose(subject, again, failed)
+    if not again or open_rows(again) >= open_rows(rows):
         subject.means = {}
         return []
     rows[:] = again
-    told = say("means", names=", ".join(means), n=n, letter=letter)
-    return [Check("means", True, told)]
+    return told
 
 
 def _named(subject: Subject, row: Row, first: Cause) -> Cause:

@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -133,22 +134,19 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
     return []
 
 
-def means_over(subject: Subject, rows: list[Row]) -> dict[str, int]:
-    """The weights whose gradients are means, and the axis of the data, where all of them are.
+def as_sums(subject: Subject, rows: list[Row], tolerance: float) -> tuple[list[Row], list[Check]]:
+    """The rows where the gradients of all weights are means, as if they were sums; else none.
 
-    They stay what they are where every sample is given twice, whatever else is wrong with them.
+    A mean stays what it is where every sample is given twice, whatever else is wrong with it.
     """
     data: Any = subject.inputs[0] if subject.inputs else None
-    for axis in (-1, 0) if is_real(data) and data.ndim > 1 else ():
+    for axis, letter in ((-1, "columns"), (0, "rows")) if is_real(data) and data.ndim > 1 else ():
         n, twice = data.shape[axis], copy.deepcopy(subject)
-
-        def doubled(value: Any, axis: int = axis, n: int = n) -> Any:
-            shape, is_ids = numpy.shape(value), numpy.asarray(value).dtype.kind in "iu"
-            of_samples = len(shape) > 1 - is_ids and shape[axis] == n
-            return numpy.concatenate([value, value], axis) if of_samples else value
-
-        twice.inputs[:] = map(doubled, twice.inputs)
-        twice.weights = list(map(doubled, twice.weights))
+        for values in (twice.inputs, twice.weights):
+            for k, value in enumerate(values):
+                is_ids = numpy.asarray(value).dtype.kind in "iu"
+                if numpy.ndim(value) > 1 - is_ids and numpy.shape(value)[axis] == n:
+                    values[k] = numpy.concatenate([value, value], axis)
         try:
             found = twice.analytic_gradients()
         except Exception:  # it takes no other number of samples
@@ -156,8 +154,12 @@ def means_over(subject: Subject, rows: list[Row]) -> dict[str, int]:
         held = {r.name: r.analytic for r in rows if r.name in found and r.analytic.any()}
         held = {name: g for name, g in held.items() if g.shape == found[name].shape}
         if len(held) > 1 and all(numpy.allclose(found[name], g) for name, g in held.items()):
-            return dict.fromkeys(held, axis)
-    return {}
+            subject.means = dict.fromkeys(held, axis)
+            told = say("means", names=", ".join(held), n=n, letter=letter)
+            sums = [compare(r.name, n * r.analytic, r.numeric, tolerance)
+                    if r.name in held else replace(r, causes=[]) for r in rows]  # fmt: skip
+            return sums, [Check("means", True, told)]
+    return [], []
 
 
 def _is_multiple(row: Row, factor: float) -> bool:

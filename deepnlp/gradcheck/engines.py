@@ -44,9 +44,7 @@ def gradient_of(node: Any) -> Any:
     return plain(grad)
 
 
-def go_backward(
-    outputs: list[Any], dys: list[Any], like: Any, call: Any, alone: bool = False
-) -> None:
+def go_backward(outputs: list[Any], dys: list[Any], like: Any, call: Any, alone: bool) -> None:
     """Let the outputs go backward, together; ``like`` is a leaf.
 
     Those of one operation ``alone`` take only its own step back, where they hold it as a function.
@@ -54,8 +52,7 @@ def go_backward(
     steps = [_step_of(y) for y in outputs] if alone else []
     if steps and all(steps):
         for y, dy, step in zip(outputs, dys, steps, strict=True):
-            dy = numpy.array(dy, dtype=float)
-            setattr(y, _names(y)[1], dy if numpy.ndim(plain(y)) else dy.item())
+            setattr(y, _names(y)[1], plain(leaf(y, numpy.array(dy, dtype=float))))
             call(step)
         return
     if len(outputs) > 1 and is_tensor(outputs[0]):
@@ -110,18 +107,15 @@ def is_operation(function: Any) -> bool:
 
 def _step_of(node: Any) -> Any:
     """The function without arguments that a node holds for its own step back; None without one."""
-    held = getattr(node, "__dict__", {}).values()
-    functions = [one for one in held if inspect.isfunction(one)]
-    return next((one for one in functions if not inspect.signature(one).parameters), None)
+    functions = filter(inspect.isfunction, getattr(node, "__dict__", {}).values())
+    return next((one for one in functions if not one.__code__.co_argcount), None)
 
 
 def walk_of(node: Any) -> set[CodeType]:
     """The code with which a node walks back through the graph, with the functions inside."""
-    code = getattr(getattr(type(node), "backward", None), "__code__", None)
-    waiting = [] if code is None else [code]
-    for one in waiting:
-        waiting += [inner for inner in one.co_consts if isinstance(inner, CodeType)]
-    return set(waiting)
+    code = getattr(type(node).backward, "__code__", None)
+    inside = getattr(code, "co_consts", ())
+    return {one for one in (code, *inside) if isinstance(one, CodeType)}
 
 
 def assignment(operation: Any) -> str:
