@@ -258,7 +258,14 @@ def inserted(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
     for slot in _places(statement):
         old = ast.unparse(slot.node)
         shape = shape_of(ran.value(old))
-        if _most(ran, slot) is not None or not _is_numeric(ran, old):
+        if _most(ran, slot) is not None:  # a count
+            for one in values:
+                if type(one.value) is int and one.value > 1 and one.text != old:
+                    for operator in (ast.Mult(), ast.FloorDiv()):
+                        new = ast.BinOp(slot.node, operator, one.node)
+                        yield Change(c.FACTOR, statement, [(slot, new)], 1.0 + one.cost)
+            continue
+        if not _is_numeric(ran, old):
             continue
         for one in values:
             if one.text == old or (shape is not None and not _fits(one.shape, shape)):

@@ -173,19 +173,18 @@ def _looked_up(ran: Ran) -> Iterator[str]:
 
 
 def _counts(ran: Ran) -> Iterator[str]:
-    """Sizes, one divided by each, and whole quotients."""
+    """Sizes, the count of a mean for each channel, and one divided by a number."""
     shapes = set()
     for name, value in ran.scope.items():
         if isinstance(value, numpy.ndarray) and "[" not in name and value.ndim:
             sizes = [f"{name}.shape[{k}]" for k in range(value.ndim)]
             yield from (f"len({name})", *sizes[1:], f"{name}.size")
-            if value.ndim > 2 and value.shape not in shapes:  # the count of a mean for each channel
+            if value.ndim > 2 and value.shape not in shapes:
                 shapes.add(value.shape)
                 yield f"{name}.size // {sizes[1]}"
-    numbers = {n: v for n, v in ran.scope.items() if type(v) is int and v > 1}
-    for name, value in numbers.items():
-        yield f"1 / {name}"
-        yield from (f"{name} // {n}" for n, v in numbers.items() if v < value and value % v == 0)
+    for name, value in ran.scope.items():
+        if isinstance(value, int) and value > 1:
+            yield f"1 / {name}"
 
 
 def products(ran: Ran) -> list[Value]:
