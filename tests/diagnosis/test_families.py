@@ -253,7 +253,7 @@ class InstanceNorm:
         return self.g[:, None, None] * self.n
 
     def backward(self, dy):
-        H, W = dy.shape[2:]
+        H, W = dy.shape[2:]  # noqa: RUF059
         count = H  # count
         self.dg = (dy * self.n).sum(axis=(0, 2, 3))
         dn = dy * self.g[:, None, None]
@@ -279,7 +279,7 @@ class Frames:
         return np.stack([x[k : k + self.long] ** 2 for k in starts])
 
     def backward(self, dy):
-        dx, hop, long = np.zeros_like(self.x), self.hop, self.long
+        dx, hop, long = np.zeros_like(self.x), self.hop, self.long  # noqa: F841
         for k in range(len(dy)):
             here = slice(k * long, k * long + long)  # copies
             dx[here] += 2 * self.x[here] * dy[k][: len(self.x[here])]
