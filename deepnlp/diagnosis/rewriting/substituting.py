@@ -201,7 +201,11 @@ def _other_indices(
 ) -> Iterator[Change]:
     """Another whole number, or other ids, in brackets; or ids for every axis of an array."""
     ids = [one for one in values if _is_index(one.value)]
+    slices = [name for name, value in ran.locals.items() if isinstance(value, slice)]
     for place in places_of(node):
+        if isinstance(place.node, ast.Slice) or ast.unparse(place.node) in slices:
+            for name in slices:
+                yield Change(c.WRONG_VALUE, statement, [(place, parsed(name))], 1.0)
         is_all = ast.unparse(place.node) == ":"
         shape = () if is_all else shape_of(ran.value(ast.unparse(place.node)))
         for one in ids if shape is not None else ():
