@@ -102,7 +102,7 @@ def _of_replacement(ran: Ran, statement: Slot, slot: Slot, old: str, new: str, v
     in_brackets = isinstance(slot.parent, ast.Subscript | ast.Slice | ast.Tuple)
     if in_brackets and shape_of(before) == shape_of(value) == ():
         return c.TIME_SHIFTED
-    if _is_sum_of_part(old, new):
+    if _is_sum_of_part(old, new) and shape_of(before) != ():
         return c.WRONG_AXIS
     if _PLAIN.fullmatch(old) and _PLAIN.fullmatch(new):
         if loop_variables(ran) and _STEPS.sub("", old) == _STEPS.sub("", new):
