@@ -352,7 +352,7 @@ def _stored(statement: ast.stmt) -> list[Any]:
     found: list[Any] = []
     if isinstance(statement, ast.Assign):
         found = statement.targets
-    elif isinstance(statement, ast.AugAssign):
+    elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
         found = [statement.target]
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value  # np.clip(dW, -1, 1, out=dW), np.add.at(dW, ids, dy), dxs.append(dx)

@@ -72,12 +72,14 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
     found = difference(old, new)
     if cause == c.WRONG_AXIS and isinstance(found.old, ast.stmt):
         return cause, "all these sums and means run over another axis"
-    if any(name in ("target", "targets") for _, name in found.above):
-        return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
     if _is_condition(found):
         is_count = all(is_number(one, setting.scope) for one in (found.old, found.new))
-        cause = c.WRONG_VALUE if is_count else c.DERIVATIVE_MISSING
-        return cause, f"the condition is not {_quote(found.new)}"
+        told = f"the condition is not {_quote(found.new)}"
+        if not isinstance(found.old, ast.Compare):
+            told = f"{_quote(found.old)} stands in place of {_quote(found.new)} in the condition"
+        return c.WRONG_VALUE if is_count else c.DERIVATIVE_MISSING, told
+    if any(name in ("target", "targets") for _, name in found.above):
+        return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
     if found.above and isinstance(found.above[-1][0], ast.keyword):  # axis=1 is not 0 + 1
         words = [f"`{found.above[-1][0].arg}={ast.unparse(one)}`" for one in (found.old, found.new)]
         return cause, f"{words[0]} stands in place of {words[1]}"
