@@ -265,8 +265,8 @@ def inserted(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
         if _most(ran, slot) is not None:  # a count
             for one in values:
                 if type(one.value) is int and one.value > 1 and one.text != old:
-                    for operator in (ast.Mult(), ast.FloorDiv()):
-                        new = ast.BinOp(slot.node, operator, one.node)
+                    for times in (ast.Mult(), ast.FloorDiv()):
+                        new = ast.BinOp(slot.node, times, one.node)
                         yield Change(c.FACTOR, statement, [(slot, new)], 1.0 + one.cost)
             continue
         if not _is_numeric(ran, old):

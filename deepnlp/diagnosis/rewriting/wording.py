@@ -151,9 +151,9 @@ def _missing(
         if _is_index(found) or (op is ast.Sub and not behind):
             return None
         is_factor = is_number(old, setting.scope) and _is_linear(found, setting.scope)
-        cause = c.TIME_SHIFTED if _in_range(found) else c.FACTOR if is_factor else c.TERM_MISSING
+        name = c.TIME_SHIFTED if _in_range(found) else c.FACTOR if is_factor else c.TERM_MISSING
         sign = "- " if op is ast.Sub else ""
-        return cause, f"the term `{sign}{ast.unparse(other)}` is missing"
+        return name, f"the term `{sign}{ast.unparse(other)}` is missing"
     if op is ast.Pow:
         return c.WRONG_VALUE, f"{_quote(old)} should stand there to the power of {told}"
     if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
@@ -176,8 +176,8 @@ def _superfluous(
     if op in (ast.Add, ast.Sub):
         if _is_index(found) or (op is ast.Sub and not behind):
             return None
-        cause = c.TIME_SHIFTED if _in_range(found) else c.WRONG_VALUE
-        return cause, f"the term {told} is too many"
+        name = c.TIME_SHIFTED if _in_range(found) else c.WRONG_VALUE
+        return name, f"the term {told} is too many"
     if op is ast.Pow:
         return c.WRONG_VALUE, f"the power of {told} is too many"
     if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
@@ -217,8 +217,8 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return c.WRONG_VALUE if is_other else said[0], f"{told}: {said[1]}"
     if ast.unparse(new).startswith(f"{ast.unparse(old)}.sum(") and "keepdims" in ast.unparse(new):
         return c.TERM_MISSING, f"{told}: the sum is missing"
-    is_sum = functions[0] == "sum" and "keepdims" not in ast.unparse(old)
-    if is_sum and ast.unparse(old.func.value) == ast.unparse(new):
+    summed = re.fullmatch(r"\(?(.*?)\)?\.sum\([^()]*\)", ast.unparse(old))
+    if summed and summed[1] == ast.unparse(new) and "keepdims" not in ast.unparse(old):
         return c.WRONG_AXIS, f"{told}: the sum is too many"
     parent, _ = found.above[-1] if found.above else (None, "")
     if isinstance(parent, ast.keyword):
