@@ -34,7 +34,7 @@ SCOPE["self.mask"] = np.eye(3)
             "dx = dy * (dy > 0)",
             "dx = dy * (x > 0)",
             SLOPE,
-            "`dy` stands in place of `x` in the condition",
+            "in place of `x` in the condition",
         ),
         ("dx = np.exp(2 * x)", "dx = np.exp(x)", VALUE, "the factor `2` is too many"),
         ("dx = 2 * x", "dx = 3 * x", FACTOR, "`2` stands in place of `3`"),
