@@ -197,7 +197,7 @@ def _check(subject: Subject, method: str, rng: Generator, tolerance: float | Non
         remarks += accept_means(subject, rows)
     _explain(subject, rows, failed, method)
     if method != "direction" and all(w.ndim for w in subject.weights):
-        means = _explain_means(subject, rows, failed, tolerance)
+        means = _by_means(subject, rows, failed, tolerance)
         remarks = [one for one in remarks if not means or one.name != "means"] + means
     rows += [_missing(subject, held) for held in subject.missing] + failed
     if subject.not_checked:
@@ -374,16 +374,14 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
             row.causes = not_linear + row.causes
 
 
-def _explain_means(
-    subject: Subject, rows: list[Row], failed: list[Row], tolerance: float
-) -> list[Check]:
+def _by_means(subject: Subject, rows: list[Row], failed: list[Row], limit: float) -> list[Check]:
     """Look for causes again where gradients of weights are means, if more is known then."""
 
     def open_rows(found: list[Row]) -> int:
         vague = (c.UNKNOWN, c.FACTOR)
         return sum(not row.ok and row.causes[0].name in vague for row in found if row.causes)
 
-    again, told = as_sums(subject, rows, tolerance) if open_rows(rows) else ([], [])
+    again, told = as_sums(subject, rows, limit) if open_rows(rows) else ([], [])
     if again:
         _diagnose(subject, again, failed)
     if not again or open_rows(again) >= open_rows(rows):
@@ -434,8 +432,7 @@ def _causes_of_operation(subject: Subject) -> list[Cause]:
 def _gradients_of_operation(operation: Any) -> dict[str, HostArray]:
     subject = Subject(operation, tuple(operation.nodes))
     subject.draw_weights(private(None))
-    found = subject.analytic_gradients()
-    return {n: v for n, v in found.items() if n in subject.input_names}
+    return {n: v for n, v in subject.analytic_gradients().items() if n in subject.input_names}
 
 
 def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:

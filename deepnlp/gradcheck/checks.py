@@ -134,7 +134,7 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
     return []
 
 
-def as_sums(subject: Subject, rows: list[Row], tolerance: float) -> tuple[list[Row], list[Check]]:
+def as_sums(subject: Subject, rows: list[Row], limit: float) -> tuple[list[Row], list[Check]]:
     """The rows where the gradients of all weights are means, as if they were sums; else none.
 
     A mean stays what it is where every sample is given twice, whatever else is wrong with it.
@@ -156,7 +156,7 @@ def as_sums(subject: Subject, rows: list[Row], tolerance: float) -> tuple[list[R
         if len(held) > 1 and all(numpy.allclose(found[name], g) for name, g in held.items()):
             subject.means = dict.fromkeys(held, axis)
             told = say("means", names=", ".join(held), n=n, letter=letter)
-            sums = [compare(r.name, n * r.analytic, r.numeric, tolerance)
+            sums = [compare(r.name, n * r.analytic, r.numeric, limit)
                     if r.name in held else replace(r, causes=[]) for r in rows]  # fmt: skip
             return sums, [Check("means", True, told)]
     return [], []
