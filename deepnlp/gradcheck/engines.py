@@ -114,8 +114,7 @@ def _step_of(node: Any) -> Any:
 def walk_of(node: Any) -> set[CodeType]:
     """The code with which a node walks back through the graph, with the functions inside."""
     code = getattr(type(node).backward, "__code__", None)
-    inside = getattr(code, "co_consts", ())
-    return {one for one in (code, *inside) if isinstance(one, CodeType)}
+    return {one for one in (code, *getattr(code, "co_consts", ())) if isinstance(one, CodeType)}
 
 
 def assignment(operation: Any) -> str:

@@ -428,8 +428,7 @@ class Subject(Function):
             return numpy.zeros_like(like)
         try:
             found = numpy.array(numpy.real(asnumpy(grad)), dtype="float64")
-            count = self.inputs[0].shape[self.means[name]] if name in self.means else 1
-            return found * count
+            return found * (self.inputs[0].shape[self.means[name]] if name in self.means else 1)
         except (TypeError, ValueError) as error:
             title, kind = self.caller.title("backward"), type(grad).__name__
             raise TypeError(
