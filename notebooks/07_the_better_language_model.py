@@ -22,8 +22,8 @@
 # You need lesson 6: the LSTM, and the stories that test a memory. Every comparison is made with
 # three seeds, on a text that the model has not seen.
 #
-# *Time.* To read and work: 60 minutes. To run from top to bottom: five minutes on one core, or some
-# seconds with `DEEPNLP_LESSON=short`, which cuts every experiment down.
+# *Time.* Core: 60 minutes, 5 of them for running; seconds with `DEEPNLP_LESSON=short`, which cuts
+# every experiment down.
 
 # %%
 from functools import partial

@@ -23,9 +23,9 @@
 # know only as text: `57+5` becomes `62`. Then you turn the source round, let the decoder look at
 # the encoder's state at every step, and search for the likeliest answer by beam search.
 #
-# You need lesson 5 (recurrent networks, language models); lesson 6 (the LSTM) helps. *Time.* To
-# read: 90 minutes, with the exercises of one and two stars; 8.3 and 8.7 take an hour more. To run:
-# about three minutes on one core, or some seconds with `DEEPNLP_LESSON=short`.
+# You need lesson 5 (recurrent networks, language models); lesson 6 (the LSTM) helps. *Time.* Core:
+# 85 minutes, 3 of them for running; further: 70 more. What is marked *further* can be skipped, but
+# let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 import numpy as np
@@ -151,7 +151,7 @@ encoder_decoder("57+5", "62")
 # All that the encoder learns comes through these $2H$ numbers, as all that the decoder knows of the
 # source does: they are the **bottleneck** of this architecture.
 #
-# ### Exercise 8.3 ★★★ Back through the joint
+# ### Exercise 8.3 ★★★ Back through the joint · further
 #
 # Given are two `TimeLSTM`. `forward(x, lengths, y)` takes the embedded source $(N, S, D)$, its
 # lengths and the decoder's embedded inputs $(N, T, D)$, and returns the decoder's outputs $(N, T,
@@ -339,7 +339,7 @@ encoder_decoder("5+75", "80", peeky=True)
 # source is not reversed. The input of step $t$ is now $z_t = [y_{t-1}, h]$ $(N, T, D + H)$, with
 # the same $h$ $(N, H)$ at all steps. In the backward pass that is the fork rule of lesson 1.
 #
-# ### Exercise 8.5 ★★ One vector, many uses
+# ### Exercise 8.5 ★★ One vector, many uses · further
 #
 # From $dz$ $(N, T, D + H)$ return $dy$ $(N, T, D)$ and $dh$ $(N, H)$.
 
@@ -424,7 +424,7 @@ for name, model in models.items():
 # update $i$: linearly, exponentially as $k^i$ with $k < 1$, or as an inverse sigmoid $k / (k +
 # e^{i/k})$ with $k \ge 1$.
 #
-# ### Exercise 8.6 ★★ Inputs of its own
+# ### Exercise 8.6 ★★ Inputs of its own · further
 #
 # Return what the decoder reads, $(N, T)$. `step(ids, state)` returns scores $(N, V)$ and the new
 # state, `inputs` $(N, T)$ are the right inputs, and `forced` $(N, T)$ is true where they should be
@@ -467,7 +467,7 @@ for text, total, _ in sample_search(plain.step, plain.start(source, lengths), 4,
 # beginning, and another beginning none at all. So the decoder's states have to be put in order:
 # each kept beginning goes on from the state of its **parent**.
 #
-# ### Exercise 8.7 ★★★ One step of a beam search
+# ### Exercise 8.7 ★★★ One step of a beam search · further
 #
 # `totals` $(k,)$ are the log-probabilities of the beginnings so far, `log_p` $(k, V)$ those of the
 # next symbols, and `state` is the tuple $(h, c)$, each with a row for each beginning. Return the
@@ -573,7 +573,7 @@ title += {text: "the beam's", first: "the greedy one"}.get(answer, "neither")
 beam_tree(seen[: len(text) + 1], ways, title=title)
 
 # %% [markdown]
-# ### Texts of different lengths
+# ### Texts of different lengths · further
 #
 # Every further symbol makes a text less probable, so that the search prefers short texts: in a
 # model for translation, searched exhaustively, the likeliest translation of more than half of the
@@ -583,7 +583,7 @@ beam_tree(seen[: len(text) + 1], ways, title=title)
 # $$ \mathrm{score}(y) = \frac{1}{T^\alpha} \sum_{t=1}^{T} \log P(y_t \mid y_1 \dots y_{t-1}, x),
 #    \qquad 0 \le \alpha \le 1. $$
 #
-# ### Exercise 8.8 ★ Texts of different lengths
+# ### Exercise 8.8 ★ Texts of different lengths · further
 #
 # Return the score from `log_p` $(T,)$, the log-probabilities of a text's symbols, end included.
 # (The package's `beam_search` searches for many texts at once, scored in this way.)
@@ -597,7 +597,7 @@ check("8.8", score)
 
 
 # %% [markdown]
-# ## 8 How much one vector holds
+# ## 8 How much one vector holds · further
 #
 # However long the source is, the decoder gets $2H$ numbers. How much fits in there? The purest test
 # is copying rows of 1 to 16 random digits. The digits are counted as the model writes them freely.

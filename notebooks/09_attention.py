@@ -21,9 +21,9 @@
 # weighted by how well each of them fits its own state, and where to look is learned with all else
 # (Bahdanau, Cho and Bengio 2015). You write attention and its backward pass, put it into a decoder
 # that rewrites dates, test what its alignments say, and end with a small translation. You need
-# lesson 8 (encoder, decoder, padded batches) and the softmax of lesson 1. *Time.* To read: 90
-# minutes, with the exercises of one and two stars; 9.3 and 9.7 take an hour more. To run: about
-# four minutes, or some seconds with `DEEPNLP_LESSON=short`.
+# lesson 8 (encoder, decoder, padded batches) and the softmax of lesson 1. *Time.* Core: 90 minutes,
+# 4 of them for running; further: 80 more. What is marked *further* can be skipped, but let its
+# cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 from collections import Counter
@@ -156,7 +156,7 @@ check("9.2", softmax_backward)
 # Note the two $\mathrel{+}=$. The memory is used twice, in the scores, which say where to look, and
 # in the sum, which says what is seen there. By the fork rule of lesson 1 both gradients are added.
 #
-# ### Exercise 9.3 ★★★ Attention, backward
+# ### Exercise 9.3 ★★★ Attention, backward · further
 #
 # Write the layer: `forward(query, memory, lengths)`, with an array of lengths, gives the contexts,
 # `backward(dc)` returns `(dquery, dmemory)`. If a gradient is wrong, the check names the mistake.
@@ -347,7 +347,7 @@ print(f"mean weight on the digit {on_digit:.2f}, on the slash behind it {on_slas
 # The slash has most of it<!--= short or on_slash > 2 * on_digit -->. A weight at place $s$ belongs
 # to an encoder that has read up to $s$: a map is no list of the characters that were needed.
 #
-# ### What the picture does not show
+# ### What the picture does not show · further
 #
 # Are the weights an explanation of the output? Jain and Wallace (2019) showed for text classifiers
 # that quite different weights can give nearly the same predictions; Wiegreffe and Pinter (2019)
@@ -414,7 +414,7 @@ for k, name in enumerate(["first", "second", "third", "fourth", "fifth"]):
 # are often a space or a digit of the day.) An attention map shows the states from which information
 # is fetched, not the characters.
 #
-# ## 6 Other scores, and their scale
+# ## 6 Other scores, and their scale · further
 #
 # The inner product needs queries and memory of the same size, in the same coordinates. Two other
 # scores have weights of their own (Luong et al. 2015; concat is the one of Bahdanau et al.):
@@ -425,7 +425,7 @@ for k, name in enumerate(["first", "second", "third", "fourth", "fifth"]):
 # General is dot with keys $m W^\top$, computed once for all steps. Concat is a small network for
 # each pair of a step and a place, and costs accordingly.
 #
-# ### Exercise 9.6 ★★ How large is a score?
+# ### Exercise 9.6 ★★ How large is a score? · further
 #
 # Let the numbers in $q$ and $m$ be independent, with mean 0 and variances `var_q` and `var_m`. By
 # which number must $q \cdot m$, a sum of $H$ products, be divided to have variance 1?
@@ -492,14 +492,14 @@ bars(
 # sentence: 94 %<!--= np.mean(scaled["general"]["last"]) --> of the weight lies on the full stop,
 # and attention is the one vector of section 1 again.
 #
-# ## 7 An encoder that reads from both ends
+# ## 7 An encoder that reads from both ends · further
 #
 # A second layer, from right to left, knows what follows a 4. In a **bidirectional** encoder
 # (Schuster and Paliwal 1997) the states of both stand side by side, $2H$ numbers. In a padded batch
 # the second layer must begin at the true end of its sequence: the input is reversed by its length,
 # read, and the states are reversed again.
 #
-# ### Exercise 9.7 ★★★ From both ends, backward
+# ### Exercise 9.7 ★★★ From both ends, backward · further
 #
 # `ahead` and `back` are recurrent layers such as `TimeRNN(Wx, Wh, b)`, with `forward(x, lengths)`
 # $(N, T, D) \to (N, T, H)$ and `backward(dhs)`, which knows the lengths of the forward before it.
@@ -545,7 +545,7 @@ look(models["both ends"], "7/4/76")
 # It learns in fewer epochs<!--= short or exact["both ends"][1] > 5 * exact["attention"][1] -->,
 # each of which takes longer: every state now knows both sides of its place.
 #
-# ## 8 Three arrangements
+# ## 8 Three arrangements · further
 #
 # In Luong's arrangement $h_t$ depends on no context; in two others it does. With **input feeding**
 # (Luong et al.) $y_{t-1}$ enters step $t$ beside the word. In **Bahdanau's** decoder the state
@@ -555,7 +555,7 @@ look(models["both ends"], "7/4/76")
 arrangements(title="Arrows in red lead from one step to the next by way of an attention")
 
 # %% [markdown]
-# ### Exercise 9.8 ★ Which can run ahead?
+# ### Exercise 9.8 ★ Which can run ahead? · further
 #
 # In training all inputs of the decoder are known. In which arrangement can its recurrent layer run
 # over all $T$ steps first, and the attention of all steps follow as one product: `"Luong"`, `"with
@@ -625,7 +625,7 @@ look(translator, asked[0])
 # *perro grande*, the rows of the picture cross: nothing in the model prefers an order, it was
 # learned from pairs.
 #
-# ### How good is a translation?
+# ### How good is a translation? · further
 #
 # An exact match is asked too much of longer sentences, which can be translated in many ways.
 # **BLEU** (Papineni and others 2002) counts how many of the n-grams that were written occur in a
