@@ -120,7 +120,7 @@ check("2.2", count)
 
 
 # %% [markdown]
-# The counts of a corpus are the sum over its sentences. `cooccurrence` of the package gives a matrix
+# The counts of a corpus are the sum over its sentences. The package's `cooccurrence` gives a matrix
 # without the zeros (section 6); `toarray` makes an ordinary one.
 
 # %%

@@ -233,8 +233,8 @@ figure
 # np.diff(paths["plain"], axis=0), axis=1)) > 1 --> all others together, and leaves the picture. The
 # clipped run has the same gradient, takes a short step in its direction and goes on along the edge.
 #
-# A language model does the same: here is a ReLU RNN twice, with plain SGD and the same weights,
-# text and learning rate, without clipping and with it.
+# It can happen to a language model too: here is a ReLU RNN twice, with plain SGD and the same
+# weights, text and learning rate, without clipping and with it.
 
 # %%
 outcome = clipping.run(clipping.Config(updates=25 if short else 300))

@@ -382,8 +382,9 @@ check("7.8", trained)
 # (section 3), and saves half of the parameters. Dropout in depth helped on 30,000 words; from ten
 # times the text a model overfits less, so we take a little. The model has two layers so that you
 # can see how they are stacked, not because they were better: [with three
-# seeds](../docs/results/depth.md) one layer has the lower perplexity after three epochs. Layer by
-# layer, and as `RNNLM` makes it, with the same loss:
+# seeds](../docs/results/depth.md) one layer has the lower perplexity after three epochs. What
+# follows is one run with one seed: it shows the way, and compares nothing. Layer by layer, and as
+# `RNNLM` makes it, with the same loss:
 
 # %%
 corpus = load_corpus("pydocs")
@@ -466,9 +467,8 @@ at_end, elsewhere = f[text == eos].mean(), f[text != eos].mean()
 print(f"mean f at {np.sum(text == eos)} ends of lines {at_end:.2f}, elsewhere {elsewhere:.2f}")
 
 # %% [markdown]
-# Over a longer text, too, the gate of this model is open less far at the end of a line than
+# Over a longer text, too, the gate of this one model is open less far at the end of a line than
 # elsewhere<!--= short or at_end < 0.7 * elsewhere -->: what was kept of the line is dropped.
-#
 
 # %% [markdown]
 # ## What to read next

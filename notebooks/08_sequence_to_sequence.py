@@ -278,12 +278,12 @@ curves(
 )
 
 # %% [markdown]
-# Few sums are right as a whole, 8 ± 4 %<!--= exact["plain"][-1] / 100 -->. The decoder writes the
-# hundreds first, and learns them first<!--= short or right[-1, 0] > right[-1, 1] + 20 -->; for them
-# the rough size of both numbers is nearly enough. The tens follow slowly. The ones stay near
-# guessing<!--= short or right[-1, 2] < 20 -->, although for us they are the easiest: they depend on
-# two symbols only. But the network has to keep these two apart from all others, through the rest of
-# the source and past two digits.
+# Few sums are right as a whole, 8 ± 4 %<!--= exact["plain"][-1] / 100 -->. In this run the decoder
+# learns the hundreds first<!--= short or right[-1, 0] > right[-1, 1] + 20 -->, for which the rough
+# size of both numbers is nearly enough. The tens follow slowly. The ones stay near guessing<!--=
+# short or right[-1, 2] < 20 -->, although for us they are the easiest: they depend on two symbols
+# only. But the network has to keep these two apart from all others, through the rest of the source
+# and past two digits.
 #
 # ## 5 Two ways to make it easier
 #
@@ -375,12 +375,13 @@ curves(
 # with both, where the seeds hardly differ. The book's larger models are in
 # [docs/results/addition.md](../docs/results/addition.md).
 #
-# Peeking helps the ones most<!--= short or np.argmax(hits["reversed,
-# peeky"][-1][three].mean(axis=0) - hits["reversed"][-1][three].mean(axis=0)) == 2 -->: they come
-# last, and the encoder's state is still there. Why reversal helps them is less plain. Of their two
-# symbols one is nearer than before (5 steps and not 7), the other farther (9 and not 3), so
-# distance alone does not explain it. Sutskever et al. offer no complete explanation either.
-# `orders.py` also turns the target round.
+# Between the two runs of the figure, reversed with and without peeking, the ones differ most<!--=
+# short or np.argmax(hits["reversed, peeky"][-1][three].mean(axis=0) -
+# hits["reversed"][-1][three].mean(axis=0)) == 2 -->: they come last, and with peeking the encoder's
+# state is still there. Why reversal should help them is less plain. Of their two symbols one is
+# nearer than before (5 steps and not 7), the other farther (9 and not 3), so distance alone does
+# not explain it. Sutskever et al. offer no complete explanation either. `orders.py` also turns the
+# target round.
 #
 # ## 6 Teacher forcing, and its price
 #
@@ -411,12 +412,12 @@ for name, model in models.items():
 # The share of whole texts is the same in both<!--= all(forced[1] == free[1] for forced, free in
 # judged.values()) -->. It must be: as long as all symbols are right, the model's own inputs *are*
 # the right ones, and after the first wrong one the text is lost. The cost is in the digits after a
-# mistake. With its own inputs the model gets fewer of them right<!--= all(forced[2] > free[2] for
-# forced, free in judged.values()) -->, the plain one 6 ± 3 %<!--= judged["plain"][1][2] --> in
-# place of 21 ± 5 %<!--= judged["plain"][0][2] -->, which is fewer than by guessing. It continues
-# the number that it has begun: after a 5 in place of the 6 of 608 it tends to 599, which is near
-# the sum though no digit is right. A sum is lost by then anyway. A translation with one odd word
-# should still go on well. Ranzato and others (2016), who gave exposure bias its name, train on
+# mistake. With its own inputs each of the models gets fewer of them right<!--= all(forced[2] >
+# free[2] for forced, free in judged.values()) -->, the plain one 6 ± 3 %<!--= judged["plain"][1][2]
+# --> in place of 21 ± 5 %<!--= judged["plain"][0][2] -->, which is fewer than by guessing. It
+# continues the number that it has begun: after a 5 in place of the 6 of 608 it tends to 599, which
+# is near the sum though no digit is right. A sum is lost by then anyway. A translation with one odd
+# word should still go on well. Ranzato and others (2016), who gave exposure bias its name, train on
 # whole sequences instead.
 #
 # To prepare the model for this, **scheduled sampling** (Bengio et al. 2015) takes the right input
@@ -553,9 +554,9 @@ for name in ("plain", "reversed, peeky"):
     print(f"{name}, the likeliest texts: {right[name, 'all']:.0%} are right")
 
 # %% [markdown]
-# A beam of five finds the likeliest text nearly always<!--= max(missed[name, 5] for name in models
-# if (name, 5) in missed) < 0.06 -->. But the likeliest text is right hardly more often than what
-# greedy search finds, with the weak model and with the good one<!--= max(abs(right[name, "all"] -
+# With these two models a beam of five finds the likeliest text nearly always<!--= max(missed[name,
+# 5] for name in models if (name, 5) in missed) < 0.06 -->. But the likeliest text is right hardly
+# more often than what greedy search finds, with either<!--= max(abs(right[name, "all"] -
 # right[name, 1]) for name in models if (name, 1) in right) < 0.06 -->: the mistakes are the
 # models', not the search's. Here is a sum of the weak model for which greedy search and a beam of
 # width 2 differ, with all that the beam looked at: symbols, and log-probabilities of the beginnings

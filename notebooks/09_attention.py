@@ -344,8 +344,9 @@ on_digit, on_slash = one_digit_days(models["attention"])
 print(f"mean weight on the digit {on_digit:.2f}, on the slash behind it {on_slash:.2f}")
 
 # %% [markdown]
-# The slash has most of it<!--= short or on_slash > 2 * on_digit -->. A weight at place $s$ belongs
-# to an encoder that has read up to $s$: a map is no list of the characters that were needed.
+# This model looks at the slash more than twice as much<!--= short or on_slash > 2 * on_digit -->. A
+# weight at place $s$ belongs to an encoder that has read up to $s$: a map is no list of the
+# characters needed.
 #
 # ### What the picture does not show · further
 #
@@ -384,7 +385,7 @@ for name, change in {
 models["attention"].decoder.attention = own
 
 # %% [markdown]
-# They are used: where all places weigh alike, about half of the month's digits are wrong<!--= short
+# This model uses them: with all places alike about half of the month's digits are wrong<!--= short
 # or 0.25 < alike < 0.75 -->. Together with the decoder's own state the heaviest place is enough.
 # But is the *character* at that place the reason? In dates that begin with the name of a month we
 # replace one of the first five characters by an `a` and ask whether the two digits of the month
@@ -407,8 +408,8 @@ for k, name in enumerate(["first", "second", "third", "fourth", "fifth"]):
     )
 
 # %% [markdown]
-# The weight is no measure of the influence: the first letter has a far smaller part of the weight
-# than of the influence<!--= short or weights[0] / weights[:3].sum() < 0.6 * influence[0] /
+# Here the weight is no measure of the influence: the first letter has a far smaller part of it than
+# of the influence<!--= short or weights[0] / weights[:3].sum() < 0.6 * influence[0] /
 # sum(influence[:3]) -->, since the recurrence carries it to the states that the decoder looks at.
 # (The last two rows prove nothing: many months are abbreviated, so the fourth and fifth character
 # are often a space or a digit of the day.) An attention map shows the states from which information

@@ -507,12 +507,12 @@ attention_map(
 )
 
 # %% [markdown]
-# In block 1 most of the weight is on the place before<!--= on_before > 0.5 -->: each place learns
-# which symbol stood in front of it. In block 2 nearly all of it is on places whose symbol stood
-# behind one like the present<!--= on_behind > 0.8 -->, all of them, so that the average of their
-# values is a count. This pair of heads is called an *induction head*. Olsson et al. (2022) found
-# such heads in large language models, and that they form in training at the moment when the models
-# begin to learn from their context.
+# In block 1 of this model (seed 0) most of the weight is on the place before<!--= on_before > 0.5
+# -->: each place learns which symbol stood in front of it. In block 2 nearly all of it is on places
+# whose symbol stood behind one like the present<!--= on_behind > 0.8 -->, all of them, so that the
+# average of their values is a count. This pair of heads is called an *induction head*. Olsson et
+# al. (2022) found such heads in large language models, and that they form in training at the moment
+# when the models begin to learn from their context.
 #
 # The answer to the question of this lesson, then: more than facts. Part of what a language model
 # has in its weights are methods that work on whatever is put before it.
