@@ -113,6 +113,19 @@ def test_lesson_9_has_the_sentences_of_the_logs():
             assert values == [run[name] for run in runs[score]]
 
 
+def test_lesson_9_has_the_dates_of_the_logs():
+    shares, text = logged("dates"), prose("09")
+    for (name, epoch), sentence in {
+        ("dot", 6): "six epochs give {:.0f}, {:.0f} and {:.0f} % with attention",
+        ("none", 6): "with attention and {:.0f}, {:.0f} and {:.0f} % without",
+        ("general, both ends", 2): "{:.0f}, {:.0f} and {:.0f} % of the dates are right after two",
+        ("dot", 2): "and {:.0f}, {:.0f} and {:.0f} % with an encoder that reads one way",
+    }.items():
+        assert sentence.format(*(run[epoch - 1] for run in shares[name])) in text
+    pairs = zip(shares["dot"], shares["none"], strict=True)
+    assert all(with_it[5] > without[5] for with_it, without in pairs)
+
+
 def test_lesson_8_has_the_digits_of_the_logs():
     text = sources(["08"])[0].read_text(encoding="utf-8")
     for name, runs in logged("copying").items():
