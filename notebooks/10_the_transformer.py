@@ -401,8 +401,8 @@ curves(
 # Norm first and norm last look alike here. In training, the gradients of the upper blocks' weights
 # are large at the start where the norm comes last, and deep stacks of this kind are trained with a
 # learning rate that begins near zero, the *warm-up*; with the norm first they do without it (Xiong
-# et al. 2020, for translation). Not everything deep needs this: the task of section 7 is learned
-# by 12 blocks of either kind, with and without warm-up (`chapters/ch10_the_transformer/norms.py`).
+# et al. 2020, for translation). Not everything deep needs this: the task of section 7 is learned by
+# 12 blocks of either kind, with and without warm-up, in one run each (`norms.py` of the chapter).
 # Since GPT-2 the norm usually comes first.
 #
 # ## 7 A network that reverses
