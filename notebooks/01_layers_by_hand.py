@@ -339,7 +339,7 @@ check("1.6", MySigmoid)
 #
 # Softmax and cross-entropy in one layer: `forward(s, t)` gives the loss, a number;
 # `backward(dloss=1)` gives `ds`, and changes nothing that forward kept. (`dloss` is the gradient
-# that arrives; it is 1 unless something stands behind the loss, and all of `ds` is multiplied by
+# that arrives; it is 1 unless something follows the loss, and all of `ds` is multiplied by
 # it.)
 
 

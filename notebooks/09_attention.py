@@ -317,7 +317,7 @@ look(models["attention"], "7/4/76")
 # %% [markdown]
 # The year is written first and read at the end of the source, the month at its beginning. A state
 # is not a character, though. When the 0 of the day 04 is written, a look at the 4 cannot help: the
-# state there does not know whether another digit follows. The state at the slash *behind* the 4
+# state there does not know whether another digit follows. The state at the slash *after* the 4
 # does. Is this how the model does it? Here are the weights of that 0 for all such dates of the
 # validation split:
 
@@ -504,7 +504,7 @@ bars(
 # $(N, T, D) \to (N, T, H)$ and `backward(dhs)`, which knows the lengths of the forward before it.
 # Write the layer that has both: `forward(x, lengths)` gives $(N, T, 2H)$, those of `ahead` first;
 # `backward(dhs)` returns $dx$. `reverse_by_length(x, lengths)` reverses each sequence and leaves
-# its padding behind it:
+# its padding after it:
 
 # %%
 print(reverse_by_length(np.array([[1, 2, 3, 4], [5, 6, 0, 0]]), [4, 2]))
@@ -675,7 +675,7 @@ print(f"BLEU on the validation sentences: {bleu(*cut):.1f}")
 #
 # From vectors $x$ $(N, S, D)$ make queries $x W_q$, keys $x W_k$ $(N, S, d)$ and values $x W_v$
 # $(N, S, H)$. Return the contexts $(N, S, H)$ of all places, with scores divided by $\sqrt{d}$ and
-# no weight for what lies behind `lengths` $(N,)$. What stands in the rows of the padding does not
+# no weight for what lies beyond `lengths` $(N,)$. What stands in the rows of the padding does not
 # matter.
 
 

@@ -89,7 +89,7 @@ check("11.2", join)
 # %% [markdown]
 # A new text is cut with the same merges in the same order. The package's `BPE` begins with the 256
 # bytes, so that no text has an unknown token. It writes a space as `Ġ`, as GPT-2's files do; a
-# space belongs to the word behind it.
+# space belongs to the word after it.
 
 # %%
 bpe = BPE.learn("low low low lower newest newest widest", vocab_size=262)
@@ -466,7 +466,7 @@ curves(
 #
 # ### Exercise 11.8 ★ Why two blocks? · further
 #
-# To predict what follows the present $A$ one must look at the places *behind* earlier $A$s. Why
+# To predict what follows the present $A$ one must look at the places right after earlier $A$s. Why
 # can a single block of attention not do it well: `"one block has too few weights"`, `"the mask
 # hides what followed"`, `"the key of a place does not know what stood before it"` or `"a softmax
 # can look at one place only"`?
@@ -477,7 +477,7 @@ check("11.8", my_reason)
 
 # %% [markdown]
 # So look for the two steps in the weights. In the first block: how much weight is on the place
-# before? In the second: how much on places that stand behind a symbol like the present one?
+# before? In the second: how much on places that stand right after a symbol like the present one?
 
 # %%
 model = two[0][0]
@@ -509,10 +509,10 @@ attention_map(
 # %% [markdown]
 # In block 1 of this model (seed 0) most of the weight is on the place before<!--= on_before > 0.5
 # -->: each place learns which symbol stood in front of it. In block 2 nearly all of it is on places
-# whose symbol stood behind one like the present<!--= on_behind > 0.8 -->, all of them, so that the
-# average of their values is a count. This pair of heads is called an *induction head*. Olsson et
-# al. (2022) found such heads in large language models, and that they form in training at the moment
-# when the models begin to learn from their context.
+# whose symbol stands right after one like the present<!--= on_behind > 0.8 -->, all of them, so
+# that the average of their values is a count. This pair of heads is called an *induction head*.
+# Olsson et al. (2022) found such heads in large language models, and that they form in training at
+# the moment when the models begin to learn from their context.
 #
 # The answer to the question of this lesson, then: more than facts. Part of what a language model
 # has in its weights are methods that work on whatever is put before it.
