@@ -355,7 +355,7 @@ moving_window(text[:12], 2, [2, 3, 4], title=title, arrows="out", notes=notes)
 # ### Exercise 3.5 ★★ The gradient of skip-gram's scores
 #
 # Return $ds$ $(N, V)$ for the loss above, from scores $s$ $(N, V)$ and contexts $(N, C)$. Each use
-# contributes "guess minus truth" (section 5 of lesson 1).
+# contributes "guess minus truth" (section 4 of lesson 1).
 
 
 # %%

@@ -98,7 +98,7 @@ weighted_sum(["J", "u", "n", "(pad)"], memory, query, length=3, title=title)
 #
 # Return the weights $a$ $(N, T, S)$ from queries $(N, T, H)$, a memory $(N, S, H)$ and lengths
 # $(N,)$. In sequence $n$ the places $s < \mathrm{lengths}_n$ (counted from 0, as in the array)
-# count. Large scores should do no harm (exercise 1.3).
+# count. Large scores should do no harm (see exercise 1.3).
 
 
 # %%

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from notebooks.build import sources
+from notebooks.build import FOLDER, sources
 from notebooks.minutes import EXERCISE, MOST, minutes, pieces, said
 
 LESSONS = sources()
@@ -19,6 +19,9 @@ def test_the_core_takes_at_most_ninety_minutes_and_the_lesson_says_how_long(sour
     assert core <= MOST
     stated = said(notebook)
     assert (stated["core"], stated["further"]) == (core, further)
+    rows = FOLDER.parent.joinpath("docs/guides/learn.md").read_text(encoding="utf-8").splitlines()
+    (row,) = (row for row in rows if f"notebooks/{source.stem}.ipynb" in row)
+    assert row.endswith(f"| {core} minutes | {f'{further} minutes' if further else '-'} |")
 
 
 def lesson(*cells):
