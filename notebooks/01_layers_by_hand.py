@@ -12,8 +12,8 @@
 #
 # You need: matrix products, derivatives (also partial ones), a little NumPy.
 #
-# *Time.* Core: 90 minutes, 1 of them for running; further: 95 more. What is marked *further* can be
-# skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
+# *Time.* Core: 90 minutes, 1 of them for running; further: 105 more. What is marked *further* can
+# be skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 import numpy as np
@@ -210,7 +210,7 @@ def softmax(s): ...
 check("1.3", softmax)
 
 # %% [markdown]
-# ### Exercise 1.4 ★ The price of a guess
+# ### Exercise 1.4 ★ The price of a guess · further
 #
 # Write the cross-entropy from probabilities $p$ $(N, V)$ and right classes $t$ $(N)$. Indexing with
 # two arrays, `p[rows, columns]`, picks one entry from each row.

@@ -13,7 +13,7 @@
 # 7 human judgements say what each step is worth; in the small text of the first sections one does
 # not see it yet.
 #
-# You need matrix products, logarithms and a little NumPy. Lesson 1 is not needed. *Time.* Core: 85
+# You need matrix products, logarithms and a little NumPy. Lesson 1 is not needed. *Time.* Core: 90
 # minutes, 1 of them for running (seconds with `DEEPNLP_LESSON=short`); further: 85 more. What is
 # marked *further* can be skipped, but let its cells run.
 

@@ -16,7 +16,7 @@
 #
 # You need lesson 1 (affine layer, softmax with loss, a step of training). Lesson 2 helps.
 #
-# *Time.* Core: 80 minutes, 1 of them for running; further: 75 more. What is marked *further* can be
+# *Time.* Core: 85 minutes, 1 of them for running; further: 80 more. What is marked *further* can be
 # skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%

@@ -13,7 +13,7 @@
 #
 # You need lesson 3; sections 3 and 5 refer to lesson 2.
 #
-# *Time.* Core: 85 minutes, 4 of them for running; further: 100 more. What is marked *further* can
+# *Time.* Core: 90 minutes, 4 of them for running; further: 105 more. What is marked *further* can
 # be skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%

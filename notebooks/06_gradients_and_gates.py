@@ -22,7 +22,7 @@
 # the first. Against the second you grow a new cell, part by part, and end with the LSTM. You need
 # lesson 5: the RNN cell, backpropagation through time, perplexity.
 #
-# *Time.* Core: 90 minutes, 6 of them for running; further: 80 more. What is marked *further* can be
+# *Time.* Core: 90 minutes, 6 of them for running; further: 85 more. What is marked *further* can be
 # skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
@@ -519,7 +519,7 @@ explore(fate, scale=(0.2, 4.0, 1.0), bias=(-2.0, 6.0, 3.0))
 # scale 0.5 it stays below<!--= all(left(TimeLSTM, 0.5, 3.0, seed)[-1] <= 0.8 for seed in range(3))
 # -->, with each of three seeds.
 #
-# ### Exercise 6.6 ★ A bias for a long memory
+# ### Exercise 6.6 ★ A bias for a long memory · further
 #
 # An LSTM whose $W_x$ and $W_h$ are small has $f = \sigma(b_f)$ at every step. Which bias leaves
 # half of a memory after $n$ steps? Write `forget_bias(n)`.

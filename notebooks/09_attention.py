@@ -22,7 +22,7 @@
 # (Bahdanau, Cho and Bengio 2015). You write attention and its backward pass, put it into a decoder
 # that rewrites dates, test what its alignments say, and end with a small translation. You need
 # lesson 8 (encoder, decoder, padded batches) and the softmax of lesson 1. *Time.* Core: 90 minutes,
-# 4 of them for running; further: 80 more. What is marked *further* can be skipped, but let its
+# 4 of them for running; further: 85 more. What is marked *further* can be skipped, but let its
 # cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
@@ -285,7 +285,7 @@ curves(
 #
 # The weights $(T, S)$ of a date make a picture, a row for each character that was written.
 #
-# ### Exercise 9.5 ★ June or July?
+# ### Exercise 9.5 ★ June or July? · further
 #
 # Before you look: the encoder reads from left to right. The source is `June 14, 2001`. Which states
 # of the memory can tell June from July: `"the letter J"`, `"from the third letter on"`, `"the last

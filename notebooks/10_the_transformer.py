@@ -26,7 +26,7 @@
 # In this lesson you write its parts by hand, each with its backward pass: attention of several
 # heads, rotary positions, layer norm and the block that joins them. At the end you train a small
 # one and look at what its heads do. Lesson 11 makes a language model of it. You need lesson 9
-# (attention and its backward) and the fork rule of lesson 1. *Time.* Core: 85 minutes, 2 of them
+# (attention and its backward) and the fork rule of lesson 1. *Time.* Core: 90 minutes, 2 of them
 # for running; further: 50 more. What is marked *further* can be skipped, but let its cells run.
 # With `DEEPNLP_LESSON=short` all run in seconds.
 

@@ -24,7 +24,7 @@
 # possible loss is known, and watch it find the method, not the answer.
 #
 # You need lesson 10 (the block), lesson 6 (perplexity, clipping) and lesson 7 (tied weights).
-# *Time.* Core: 85 minutes, 7 of them for running; further: 55 more. What is marked *further* can be
+# *Time.* Core: 90 minutes, 7 of them for running; further: 55 more. What is marked *further* can be
 # skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
