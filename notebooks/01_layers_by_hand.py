@@ -12,9 +12,8 @@
 #
 # You need: matrix products, derivatives (also partial ones), a little NumPy.
 #
-# *Time.* To read: 90 minutes to two hours; with all eleven exercises, three to four hours. To run:
-# half a minute on one core, or a few seconds with `DEEPNLP_LESSON=short`, which cuts the
-# experiments down.
+# *Time.* Core: 90 minutes, 1 of them for running; further: 105 more. What is marked *further* can
+# be skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 import numpy as np
@@ -91,7 +90,7 @@ check("1.1", affine)
 #
 # One affine layer after another gains nothing, since the two together are again an affine layer.
 #
-# ### Exercise 1.2 ★★ Two affine maps are one
+# ### Exercise 1.2 ★★ Two affine maps are one · further
 #
 # Given $y = (x W_1 + b_1) W_2 + b_2$, return the $W$ and the $b$ of the one map $y = x W + b$ that
 # gives the same.
@@ -129,9 +128,6 @@ plots.curves(
 )
 
 # %% [markdown]
-# The slope of the sigmoid is never above 0.25<!--= slopes["sigmoid'"].max() -->, that of tanh
-# reaches 1<!--= slopes["tanh'"].max() -->, at 0.
-#
 # ### What a hidden unit does
 #
 # One sigmoid of a weighted sum, $\sigma(x \cdot w + b)$, divides the plane by the straight line $x
@@ -201,7 +197,7 @@ print("p =", p.round(3).tolist())
 print(f"prices {prices.round(3).tolist()}, mean L = {L:.4f} nats")
 
 # %% [markdown]
-# ### Exercise 1.3 ★★ A softmax that does not overflow
+# ### Exercise 1.3 ★★ A softmax that does not overflow · further
 #
 # Write the softmax of scores $(N, V)$, over the last axis. It should survive a score of 1000, where
 # `np.exp` gives infinity.
@@ -214,7 +210,7 @@ def softmax(s): ...
 check("1.3", softmax)
 
 # %% [markdown]
-# ### Exercise 1.4 ★ The price of a guess
+# ### Exercise 1.4 ★ The price of a guess · further
 #
 # Write the cross-entropy from probabilities $p$ $(N, V)$ and right classes $t$ $(N)$. Indexing with
 # two arrays, `p[rows, columns]`, picks one entry from each row.
@@ -311,7 +307,7 @@ class MyAffine:
 check("1.5", MyAffine)
 
 # %% [markdown]
-# ### Exercise 1.6 ★★ The sigmoid, backward
+# ### Exercise 1.6 ★★ The sigmoid, backward · further
 #
 # A layer without weights: $y = \sigma(x)$, $dx = dy \cdot y (1 - y)$, entry by entry. What must
 # `forward` keep?
@@ -339,11 +335,11 @@ check("1.6", MySigmoid)
 # $N$-th: $ds = (p - \mathrm{onehot}(t)) / N$, where $\mathrm{onehot}(t)$ has a 1 at place $t_n$ of
 # row $n$ and 0 elsewhere.
 #
-# ### Exercise 1.7 ★★★ Softmax with loss, backward
+# ### Exercise 1.7 ★★★ Softmax with loss, backward · further
 #
 # Softmax and cross-entropy in one layer: `forward(s, t)` gives the loss, a number;
 # `backward(dloss=1)` gives `ds`, and changes nothing that forward kept. (`dloss` is the gradient
-# that arrives; it is 1 unless something stands behind the loss, and all of `ds` is multiplied by
+# that arrives; it is 1 unless something follows the loss, and all of `ds` is multiplied by
 # it.)
 
 
@@ -357,9 +353,7 @@ class MySoftmaxWithLoss:
 check("1.7", MySoftmaxWithLoss)
 
 # %% [markdown]
-# The last rule of the table is the one most often forgotten. Here is its smallest case.
-#
-# ### Exercise 1.8 ★★★ A layer with two ways through
+# ### Exercise 1.8 ★★★ A layer with two ways through · further
 #
 # The function $y = x\,\sigma(x)$ is known as swish, or SiLU. Write its class. Here $x$ reaches $y$
 # by two ways: as a factor, and through the sigmoid.
@@ -401,14 +395,17 @@ plots.curves(
 # %% [markdown]
 # At its best $h$ a one-sided difference has about eight right digits<!--= 1e-10 <
 # errors["one-sided"].min() < 1e-7 -->, a central one about ten<!--= 1e-12 < errors["central"].min()
-# < 1e-9 -->, apart from lucky hits. There is a way to have them all. If the formula of $f$ can be
-# computed with complex numbers (the package calls such an $f$ *analytic*), Taylor's formula with
-# the step $ih$ is $f(x) + i h f'(x) - h^2 f''(x) / 2 - i h^3 f'''(x) / 6 + \dots$, so that
-# $\mathrm{Im}\, f(x + ih) / h$ is $f'(x)$, up to a term in $h^2$. Since real and imaginary parts
-# are stored apart, nothing is subtracted, and $h$ may be $10^{-30}$ (Squire and Trapp 1998). This
-# is the **complex step**.
+# < 1e-9 -->, apart from lucky hits.
 #
-# ### Exercise 1.9 ★★ A gradient from values alone
+# ### The complex step, and the checker · further
+#
+# There is a way to have all digits. If the formula of $f$ can be computed with complex numbers (the
+# package calls such an $f$ *analytic*), Taylor's formula with the step $ih$ is $f(x) + i h f'(x) -
+# h^2 f''(x) / 2 - i h^3 f'''(x) / 6 + \dots$, so that $\mathrm{Im}\, f(x + ih) / h$ is $f'(x)$, up
+# to a term in $h^2$. Since real and imaginary parts are stored apart, nothing is subtracted, and
+# $h$ may be $10^{-30}$ (Squire and Trapp 1998). This is the **complex step**.
+#
+# ### Exercise 1.9 ★★ A gradient from values alone · further
 #
 # Write the central difference, the second formula above, for a function of one number.
 
@@ -470,7 +467,7 @@ for report in reports:
 # is furthest off. For the likely mistake the checker tries each that it knows and looks which of
 # them gives the gradient found.
 #
-# ### Exercise 1.10 ★ A check that sees nothing
+# ### Exercise 1.10 ★ A check that sees nothing · further
 #
 # Why are the outputs weighted at random? Somebody has written a softmax whose `backward` returns
 # zeros, whatever comes in, and compares with the numerical gradient of a weighted sum of the
@@ -573,8 +570,11 @@ plots.curves(
 # stays near that level for some fifty epochs<!--= history["10 hidden units"][40] > 0.6 -->, until
 # its half-planes have turned to the arms, and ends at 0.1<!--= history["10 hidden units"][-1] -->;
 # from two other seeds, too, it ends at less than half of the affine layer's loss<!--= short or
-# max(more) < 0.5 * history["affine alone"][-1] -->. The dashed lines in the next figure are those
-# of its ten half-planes.
+# max(more) < 0.5 * history["affine alone"][-1] -->.
+#
+# ### What the hidden layer has learned · further
+#
+# The dashed lines are those of the ten half-planes.
 
 # %%
 title = f"Ten half-planes together follow the arms: {share_right(bent):.0%} right"
@@ -602,7 +602,7 @@ figure.axes[0].set(xlabel="first direction of the hidden numbers", ylabel="secon
 figure
 
 # %% [markdown]
-# ### The start and the learning rate
+# ### The start and the learning rate · further
 #
 # Why begin with random weights, and how large? The package draws $W$ uniformly between
 # $-1/\sqrt{D}$ and $1/\sqrt{D}$: a sum of $D$ terms with random signs grows like $\sqrt{D}$, so
@@ -658,7 +658,7 @@ plots.curves(
 # one chooses on a third set, for **validation**, since a test set cannot judge what was chosen on
 # it.
 #
-# ## 7 Your layers, plugged together
+# ## 7 Your layers, plugged together · further
 #
 # Once 1.5, 1.6 and 1.7 are right, your classes train to the same loss.
 

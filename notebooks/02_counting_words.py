@@ -13,10 +13,9 @@
 # 7 human judgements say what each step is worth; in the small text of the first sections one does
 # not see it yet.
 #
-# You need matrix products, logarithms and a little NumPy. Lesson 1 is not needed.
-#
-# *Time.* To read: 90 minutes to two hours; with all nine exercises, three to four. To run: a minute
-# on one core, or a few seconds with `DEEPNLP_LESSON=short`.
+# You need matrix products, logarithms and a little NumPy. Lesson 1 is not needed. *Time.* Core: 90
+# minutes, 1 of them for running (seconds with `DEEPNLP_LESSON=short`); further: 85 more. What is
+# marked *further* can be skipped, but let its cells run.
 
 # %%
 from functools import partial
@@ -54,10 +53,10 @@ print(len(sentences), "sentences, the first is", sentences[0])
 #
 # Give each different word a number, its **id**: 0 to the word that appears first, 1 to the next new
 # word, and so on. `number(words)` takes a list of words and returns `(ids, vocab)`: the id of every
-# word of the text, and the list of the different words, so that `vocab[ids[t]]` is word `t` again.
+# word, and the list of the different words, so that `vocab[ids[t]]` is word `t`.
 #
-# `check` prints a verdict, as often as you like. What it hands over has to stay as it is, in all
-# exercises. The solution is folded away in the cell after it.
+# `check` prints a verdict, as often as you like. What it hands over has to stay as it is. The
+# solution is folded away below it.
 
 
 # %%
@@ -122,7 +121,7 @@ check("2.2", count)
 
 # %% [markdown]
 # The counts of a corpus are the sum over its sentences. The package's `cooccurrence` gives a matrix
-# that stores only what is not zero (section 6); `toarray` makes an ordinary one.
+# without the zeros (section 6); `toarray` makes an ordinary one.
 
 # %%
 C = sum(cooccurrence(ids, V, window=2).toarray() for ids in lines).astype(float)
@@ -134,8 +133,7 @@ figures.word_table(
 # Read a few rows. The *cat* and the *dog* are both seen with *chases*, *eats* and *sees*; the
 # *king* and the *queen* with *drinks* and *reads*. And *the* stands near 11<!--= (C[0] > 0).sum()
 # --> of the 19 other words.
-
-# %% [markdown]
+#
 # ## 3 How alike are two rows?
 #
 # Two words are alike if their rows point in the same direction. How long the rows are should not
@@ -148,7 +146,7 @@ figures.word_table(
 # It is 1 for the same direction and 0 for rows that have no context in common. Counts are never
 # negative, so neither are their cosines.
 #
-# ### Exercise 2.3 ★★ Cosines
+# ### Exercise 2.3 ★★ Cosines · further
 #
 # Return the cosines of all pairs of rows of $M$ $(V, D)$ at once, a matrix $(V, V)$. A row of zeros
 # belongs to a word without neighbours; its cosines should all be 0.
@@ -241,7 +239,7 @@ for a, b in [("king", "queen"), ("king", "dog"), ("cat", "dog")]:
 # M[rows[:2]]] == ["fish", "meat"] -->. PPMI overrates rare words, and in twelve sentences nearly
 # all are rare: the neighbours of the *cat* were better before.
 #
-# ### Exercise 2.5 ★ The same text twice
+# ### Exercise 2.5 ★ The same text twice · further
 #
 # Somebody reads the text twice, so that every count doubles. What happens to the PMI of a pair that
 # was seen? Choose `"doubles"`, `"grows by log 2"`, `"stays"` or `"halves"`.
@@ -307,6 +305,8 @@ check("2.6", vectors)
 
 
 # %% [markdown]
+# ### Five axes, and their signs · further
+#
 # Here are the vectors of our words, with five numbers each, by the package's `svd_vectors`, which
 # turns each axis so that its largest entry is positive.
 #
@@ -358,7 +358,7 @@ for a, b in [("fish", "mouse"), ("cat", "fish"), ("king", "tea")]:
 # more.similarity("king", "tea") -->. Lesson 4 meets negative eigenvalues again, in a matrix that
 # was learned.
 #
-# ### Exercise 2.7 ★★★ What was left out
+# ### Exercise 2.7 ★★★ What was left out · further
 #
 # How good is the approximation? Measure a matrix by its length, $|M| = \sqrt{\sum_{ij} M_{ij}^2}$.
 # The axes are at right angles, so that lengths add as in Pythagoras' theorem: $|M|^2 = \sum_k
@@ -469,7 +469,7 @@ for word in [word for word in asked if word in corpus.vocab][:6]:
 # word with several **senses** has one vector for all of them, in which the more frequent sense
 # weighs more; lesson 4 has an example.
 #
-# ### The axes
+# ### The axes · further
 #
 # For each of the first seven axes of the newspaper, these words lie furthest out on both sides.
 
@@ -514,7 +514,7 @@ plots.embeddings(
 # the cosines with those of the ratings: 1 for the same order, 0 for no relation, -1 for the
 # opposite order.
 #
-# ### Exercise 2.8 ★★ Do the ranks agree?
+# ### Exercise 2.8 ★★ Do the ranks agree? · further
 #
 # Write Spearman's rho for two arrays $x$ and $y$ of the same length, neither of them constant.
 # Equal values share the mean of their ranks: `[10, 20, 20, 30]` has the ranks 1, 2.5, 2.5 and 4.
@@ -581,7 +581,7 @@ for name, pairs in zip(("MEN", "SimLex"), (one.pairs for one in sets)):
 # such number. Of the 3,000<!--= len(sets[0].pairs) --> pairs of MEN only 1,048<!--= rated(W,
 # sets[0].pairs).shape[1] --> count: the others have a word that this corpus does not know.
 #
-# ### Related or similar?
+# ### Related or similar? · further
 #
 # MEN rates **relatedness**. SimLex (Hill, Reichart and Korhonen 2015) rates **similarity**:
 # *coffee* and *cup* have much to do with each other but are different things, and such pairs get a
@@ -606,7 +606,7 @@ for name, one in zip(("MEN", "SimLex"), sets):
 # narrow one is better on SimLex this corpus does not show: the two cannot be told apart<!--=
 # gains["SimLex", "window"][1] < 0 < gains["SimLex", "window"][2] -->.
 #
-# ### How many axes?
+# ### How many axes? · further
 #
 # With too few axes different words fall together. We try several numbers, and the powers 0, 1/2 and
 # 1 of the singular values. Whoever tries many settings and reports the best reports luck as well,
@@ -638,7 +638,7 @@ figure if sets[0].pairs else None
 # axes on<!--= short or 0.03 < min(chosen["$U S^{1/2}$", d] - chosen["$U S$", d] for d in sizes[4:])
 # -->: in it the longest axes, which are about common words, count most.
 #
-# ### Analogies
+# ### Analogies · further
 #
 # *Man* is to *woman* as *king* is to ... ? If the step from *man* to *woman* is the same as the
 # step from *king* to *queen*, then $w_{woman} - w_{man} + w_{king}$ should end near *queen*
@@ -647,7 +647,7 @@ figure if sets[0].pairs else None
 #
 # $$ d = \arg\max_{d \notin \{a, b, c\}} \; \cos(w_d,\; w_b - w_a + w_c). $$
 #
-# ### Exercise 2.9 ★★★ An analogy
+# ### Exercise 2.9 ★★★ An analogy · further
 #
 # Return the id $d$, from vectors `W` $(V, D)$ of any length and three different ids.
 

@@ -16,8 +16,8 @@
 #
 # You need lesson 1 (affine layer, softmax with loss, a step of training). Lesson 2 helps.
 #
-# *Time.* To read: 80 minutes; with all eight exercises, about two and a half hours. To run: a
-# minute on one core, or a few seconds with `DEEPNLP_LESSON=short`.
+# *Time.* Core: 85 minutes, 1 of them for running; further: 80 more. What is marked *further* can be
+# skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 import time
@@ -186,7 +186,7 @@ letters = {"W_1": "E", "W_2": "W", "a_1": "h"}
 computation_graph(two_matrices(D=2), x[:50], targets=targets[:50], title=title, names=letters)
 
 # %% [markdown]
-# ### Exercise 3.3 ★ Two matrices or one?
+# ### Exercise 3.3 ★ Two matrices or one? · further
 #
 # By exercise 1.2 two affine maps in a row are one: $x E W = x M$ with $M = E W$ of shape $(V, V)$.
 # Suppose somebody trains $M$ itself, all $V^2$ numbers of it, in place of $E$ and $W$ with $D$
@@ -218,7 +218,7 @@ check("3.3", my_choice)
 # or twice in one, collects the gradients of all its places. This is the fork rule of lesson 1,
 # since its row is used several times.
 #
-# ### Exercise 3.4 ★★★ The input layer of CBOW
+# ### Exercise 3.4 ★★★ The input layer of CBOW · further
 #
 # Write the layer with row lookups. `forward(contexts)` takes $(N, C)$ integers and gives $h$ $(N,
 # D)$; `backward(dh)` sets `self.dE` $(V, D)$. Build neither $x$ nor other one-hot vectors;
@@ -355,7 +355,7 @@ moving_window(text[:12], 2, [2, 3, 4], title=title, arrows="out", notes=notes)
 # ### Exercise 3.5 ★★ The gradient of skip-gram's scores
 #
 # Return $ds$ $(N, V)$ for the loss above, from scores $s$ $(N, V)$ and contexts $(N, C)$. Each use
-# contributes "guess minus truth" (section 5 of lesson 1).
+# contributes "guess minus truth" (section 4 of lesson 1).
 
 
 # %%
@@ -395,7 +395,7 @@ losses, _ = train(skipgram, SkipGramLoss(), np.eye(V)[targets], contexts, epochs
 print(f"skip-gram, D = 8: {losses[0]:.2f} nats in the first epoch, {losses[-1]:.2f} in the last")
 
 # %% [markdown]
-# ### Which matrix holds the word vectors?
+# ### Which matrix holds the word vectors? · further
 #
 # Each word has two vectors: a row of $E$, used where it is the input, and a column of $W$, used
 # where it is predicted. By convention the word vector is the row of $E$. Is it better? We know the
@@ -438,7 +438,7 @@ for name, scores in {"E E^T": E @ E[k], "W^T W": W.T @ W[:, k], "E W": E[k] @ W}
     print(f"{name:>6}: {', '.join(best)}")
 
 # %% [markdown]
-# ### Exercise 3.6 ★ Ask the right product
+# ### Exercise 3.6 ★ Ask the right product · further
 #
 # You want a list of the words that are likely to stand *next to* a given word. Which product of
 # skip-gram's matrices do you read it from: `"E E^T"`, `"W^T W"` or `"E W"`?
@@ -462,7 +462,7 @@ check("3.6", my_product)
 # only. The losses of the two are means over different questions, so one cannot say that the lower
 # loss belongs to the better model.
 #
-# ### Exercise 3.7 ★★ The log-likelihood of a text
+# ### Exercise 3.7 ★★ The log-likelihood of a text · further
 #
 # `P` $(V, V)$ holds skip-gram's probabilities, `P[i, j]` for context word $j$ given centre $i$.
 # Return the second sum for the text `ids` and a window of $w$ words on each side in place of 2.
@@ -477,7 +477,7 @@ check("3.7", log_likelihood)
 
 
 # %% [markdown]
-# ### Back to counting
+# ### Back to counting · further
 #
 # Skip-gram's sum goes over all pairs of a centre $i$ and a context word $j$. Equal pairs have
 # equal terms. So collect them: with $N_{ij}$ for the number of times that $j$ stands near $i$ (the
@@ -490,7 +490,7 @@ check("3.7", log_likelihood)
 # truth" sums to zero). With it the loss reaches its lowest value, the **conditional entropy** of
 # the context word given the centre.
 #
-# ### Exercise 3.8 ★★★ How low can it go?
+# ### Exercise 3.8 ★★★ How low can it go? · further
 #
 # Return the lowest possible loss of skip-gram, in nats per prediction, from the counts $(V, V)$.
 # Pairs that never occur contribute nothing: $0 \log 0$ counts as 0. Some centre may have no pairs
@@ -614,7 +614,7 @@ curves(
 # The network computes a probability for each word of the vocabulary, although only that of the
 # right one enters the loss.
 #
-# ### A tree in place of a list
+# ### A tree in place of a list · further
 #
 # The oldest remedy is the **hierarchical softmax** (Morin and Bengio 2005; Mikolov et al. 2013).
 # Put the words at the leaves of a binary tree. To name a word is to walk from the root to its

@@ -9,9 +9,8 @@
 # its gradient back through time, and measure how far its memory reaches. You need lesson 1, and
 # from lesson 3 the embedding, which looks up a row for each word.
 #
-# *Time.* To read: 90 minutes if lesson 1 is fresh in your mind, two hours if it is new; with all
-# exercises three and a half hours. To run: about five minutes on one core, or a few seconds with
-# `DEEPNLP_LESSON=short`, which cuts the experiments down.
+# *Time.* Core: 90 minutes, 5 of them for running; further: 85 more. What is marked *further* can be
+# skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 import inspect
@@ -122,7 +121,7 @@ def my_perplexity(log_p): ...
 check("5.1", my_perplexity)
 
 # %% [markdown]
-# ### Exercise 5.2 ★ In your head
+# ### Exercise 5.2 ★ In your head · further
 #
 # A model gives every second word of a text probability 1/4 and the others 1/16. What is its
 # perplexity? Answer with a number.
@@ -321,7 +320,7 @@ for k in range(0, 12, 4):
     dx_parts.append(windows.backward(dhs[:, k : k + 4]))  # gradients of weights add up
 
 # %% [markdown]
-# ### Exercise 5.5 ★ Before you run it
+# ### Exercise 5.5 ★ Before you run it · further
 #
 # In what do the whole and the windows agree: `"states"`, `"gradients"`, `"both"` or `"neither"`?
 # When you have chosen, compare `np.concatenate(h_parts, axis=1)` with `h_whole`, and
@@ -356,7 +355,7 @@ for inputs, targets in BPTTBatches(np.arange(25), batch_size=2, time_size=5):
 # Windows cut first and then stacked, `[[0 .. 4], [5 .. 9]]` and `[[10 .. 14], [15 .. 19]]`, would
 # be wrong: after 4 the first row would go on with 10, from another state.
 #
-# ### Exercise 5.6 ★★ Windows
+# ### Exercise 5.6 ★★ Windows · further
 #
 # `ids` is a stream of tokens, shape $(n,)$. Cut it into $N$ rows of $\lfloor (n - 1) / N \rfloor$
 # inputs each (what is left over is dropped), and return a list of pairs of arrays `(inputs,
@@ -371,7 +370,7 @@ def my_windows(ids, N, T): ...
 check("5.6", my_windows)
 
 # %% [markdown]
-# ### Exercise 5.7 ★★★ A layer that truncates by itself
+# ### Exercise 5.7 ★★★ A layer that truncates by itself · further
 #
 # Write `MyTimeRNN` once more, with a `window`. `forward` reads all $T$ steps together, as before.
 # `backward` cuts the gradient at the start of each window: between the steps $0 \dots w - 1$, $w
@@ -433,7 +432,7 @@ print(f"loss before training: {L:.2f} nats")
 # $m$ is a mean from the first step on, and so is $v$. Usual are $\beta_1 = 0.9$, $\beta_2 = 0.999$
 # and, against a division by 0, $\epsilon = 10^{-8}$.
 #
-# ### What truncation does not teach
+# ### What truncation does not teach · further
 #
 # Is what a window cuts off only a small error? In this test the input is a row of coin tosses, and
 # the answer at each step is **the toss four steps earlier**. A model that remembers needs 0 bits,
@@ -594,7 +593,7 @@ for tau in (0.3, 0.7, 1.0, 1.5):
     print(f"temperature {tau}: {speak(model, 40, tau, np.random.default_rng(3))}\n")
 
 # %% [markdown]
-# ### Exercise 5.8 ★★ Temperature
+# ### Exercise 5.8 ★★ Temperature · further
 #
 # Return the probabilities of scores `logits` $(V,)$ at temperature `tau`. Scores may be as large as
 # 1,000.
@@ -607,7 +606,7 @@ def my_temperature(logits, tau): ...
 check("5.8", my_temperature)
 
 # %% [markdown]
-# ### Exercise 5.9 ★★★ One word at a time
+# ### Exercise 5.9 ★★★ One word at a time · further
 #
 # Continue `ids` (a list of token ids, which stays as it is) by `length` further ids, each the
 # likeliest after all before it, and return the new ids as a list. `model.logits` takes ids $(N,
@@ -623,7 +622,7 @@ def my_continuation(model, ids, length): ...
 check("5.9", my_continuation)
 
 # %% [markdown]
-# ## 7 · Where it is surprised
+# ## 7 · Where it is surprised · further
 #
 # The surprisal of each word (`surprisal`, in nats) says more than one number. Try a sentence of
 # yours.

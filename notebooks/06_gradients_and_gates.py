@@ -22,8 +22,8 @@
 # the first. Against the second you grow a new cell, part by part, and end with the LSTM. You need
 # lesson 5: the RNN cell, backpropagation through time, perplexity.
 #
-# *Time.* To read: 90 minutes, with the exercises of one and two stars; 6.4 takes an hour more. To
-# run from top to bottom: six minutes on one core, or some seconds with `DEEPNLP_LESSON=short`.
+# *Time.* Core: 90 minutes, 6 of them for running; further: 85 more. What is marked *further* can be
+# skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 from functools import partial
@@ -158,7 +158,7 @@ outcome.figure()
 # of $W_h$ (`deepnlp demo phase`). ReLU's derivative is 1 where a unit is open; but half of the
 # units are shut, and nothing bounds $h$ from above.
 #
-# ### Exercise 6.1 ★ Will it explode?
+# ### Exercise 6.1 ★ Will it explode? · further
 #
 # A gradient is multiplied by the same matrix again and again. Does it grow or vanish?
 #
@@ -233,8 +233,8 @@ figure
 # np.diff(paths["plain"], axis=0), axis=1)) > 1 --> all others together, and leaves the picture. The
 # clipped run has the same gradient, takes a short step in its direction and goes on along the edge.
 #
-# A language model does the same: here is a ReLU RNN twice, with plain SGD and the same weights,
-# text and learning rate, without clipping and with it.
+# It can happen to a language model too: here is a ReLU RNN twice, with plain SGD and the same
+# weights, text and learning rate, without clipping and with it.
 
 # %%
 outcome = clipping.run(clipping.Config(updates=25 if short else 300))
@@ -310,7 +310,7 @@ computation_graph(LSTM.init(3, 4, np.random.default_rng(0)))
 # and with the four blocks side by side the rest is the simple RNN: $dx = da\, W_x^\top$, $dh_{prev}
 # = da\, W_h^\top$, $dW_x = x^\top da$, $dW_h = h_{prev}^\top da$, $db = \sum_n da_n$.
 #
-# ### Exercise 6.4 ★★★ An LSTM over time
+# ### Exercise 6.4 ★★★ An LSTM over time · further
 #
 # Write a class with `forward(x)` from $(N, T, D)$ to all states $(N, T, H)$, starting from zeros,
 # and `backward(dhs)` to the gradient of $x$. Gates in the order i, f, g, o; the gradients of the
@@ -350,7 +350,7 @@ explore(
 )
 
 # %% [markdown]
-# ### What each part is worth
+# ### What each part is worth · further
 #
 # This class computes a cell with any of the parts: a gate that is missing counts as 1, and without
 # its tanh the candidate is added as it comes. With all parts it is the package's LSTM.
@@ -450,7 +450,7 @@ bars(
 # of a memory after twenty steps, one that starts at 0.95 leaves 38 %<!--= sigmoid(np.array(3.0)) **
 # 20 -->. Exercise 6.6 asks for the bias that a distance needs.
 #
-# ### Exercise 6.5 ★★ Gather in silence
+# ### Exercise 6.5 ★★ Gather in silence · further
 #
 # An LSTM of one unit has no weights but its four biases (i, f, g, o), and starts at $h = c = 0$.
 # Choose them so that after 100 steps $c$ is between 95 and 100, and $|h|$ was below 0.01 all the
@@ -519,7 +519,7 @@ explore(fate, scale=(0.2, 4.0, 1.0), bias=(-2.0, 6.0, 3.0))
 # scale 0.5 it stays below<!--= all(left(TimeLSTM, 0.5, 3.0, seed)[-1] <= 0.8 for seed in range(3))
 # -->, with each of three seeds.
 #
-# ### Exercise 6.6 ★ A bias for a long memory
+# ### Exercise 6.6 ★ A bias for a long memory · further
 #
 # An LSTM whose $W_x$ and $W_h$ are small has $f = \sigma(b_f)$ at every step. Which bias leaves
 # half of a memory after $n$ steps? Write `forget_bias(n)`.
@@ -534,7 +534,7 @@ check("6.6", forget_bias)
 
 
 # %% [markdown]
-# ### Exercise 6.7 ★★ Along the road of c
+# ### Exercise 6.7 ★★ Along the road of c · further
 #
 # Write `along_c(f, dc)`: from the forget gates $f_1 \dots f_T$, $(T, N, H)$, and the gradient with
 # respect to $c_T$, $(N, H)$, to the gradients with respect to $c_0 \dots c_{T-1}$ along $c$ alone,
@@ -550,7 +550,7 @@ check("6.7", along_c)
 
 
 # %% [markdown]
-# ### Does English use it?
+# ### Does English use it? · further
 #
 # Lesson 5 ended with a test of memory: how surprised is the model by a closing bracket, the longer
 # ago it was opened? Here it is for an RNN and an LSTM of equal size, trained on all of `pydocs` for
@@ -600,8 +600,11 @@ computation_graph(GRU.init(3, 4, np.random.default_rng(0)))
 
 # %% [markdown]
 # In PyTorch and cuDNN the reset comes *after* the product with $W_{h,n}$ (`reset_after=True`). With
-# $r = 1$ and $z = 0$ the GRU is the simple RNN. Backward, $h$ is a sum of two products, $n$ a tanh,
-# and $r$ a factor of $h_{prev}$ on its way to $n$:
+# $r = 1$ and $z = 0$ the GRU is the simple RNN.
+#
+# ### The backward of the GRU · further
+#
+# $h$ is a sum of two products, $n$ a tanh, and $r$ a factor of $h_{prev}$ on its way to $n$:
 #
 # $$dn = dh \odot (1 - z), \qquad dz = dh \odot (h_{prev} - n), \qquad da_n = dn \odot (1 - n^2)$$
 # $$d(r \odot h_{prev}) = da_n W_{h,n}^\top =: v, \qquad dr = v \odot h_{prev}, \qquad
@@ -610,7 +613,7 @@ computation_graph(GRU.init(3, 4, np.random.default_rng(0)))
 #
 # The state has four uses, hence four terms; the first, $dh \odot z$, is the GRU's carousel.
 #
-# ### Exercise 6.8 ★★ One step of a GRU
+# ### Exercise 6.8 ★★ One step of a GRU · further
 #
 # Write `gru_step(x, h_prev, Wx, Wh, b)` without looking up: blocks r, z, n; reset before the
 # product; $z = 1$ keeps.
@@ -625,7 +628,7 @@ check("6.8", gru_step)
 
 
 # %% [markdown]
-# ### All of them on the stories
+# ### All of them on the stories · further
 #
 # The names of section 1 again, with as many updates and the same seeds. The gate of the memory
 # starts with a bias of the logarithm of the distance, or the usual 1. (Tallec and Ollivier 2018

@@ -22,8 +22,8 @@
 # You need lesson 6: the LSTM, and the stories that test a memory. Every comparison is made with
 # three seeds, on a text that the model has not seen.
 #
-# *Time.* To read and work: 60 minutes. To run from top to bottom: five minutes on one core, or some
-# seconds with `DEEPNLP_LESSON=short`, which cuts every experiment down.
+# *Time.* Core: 60 minutes, 5 of them for running; seconds with `DEEPNLP_LESSON=short`, which cuts
+# every experiment down.
 
 # %%
 from functools import partial
@@ -49,7 +49,7 @@ seeds = [0] if short else [0, 1, 2]
 # %% [markdown]
 # ## 1 · One layer, and more
 #
-# The models learn from 30,000 words of `pydocs`, with a vocabulary of 1,000. The 5,000 words behind
+# The models learn from 30,000 words of `pydocs`, with a vocabulary of 1,000. The 5,000 words after
 # these are put aside: no model learns from them, but unlike the validation text they come from the
 # same documents as the training text, which will be of use below. The training loop is that of
 # lesson 5, with clipping.
@@ -148,7 +148,7 @@ bars(
 # on than on the validation text. It is tempting to say that the difference is what the model has
 # learned by heart. But the two texts differ anyway, and one may be harder to predict than the other
 # for any model. To find out we need a model that has seen neither of them. We train a trigram
-# (lesson 5) on the 25,000 words behind the first 5,000, and ask it for these 5,000 and for the
+# (lesson 5) on the 25,000 words after the first 5,000, and ask it for these 5,000 and for the
 # validation text.
 
 # %%

@@ -19,8 +19,9 @@
 # alike, should the loss know it?
 #
 # This is the second part of lesson 7. It ends with the model that you train on the whole of
-# `pydocs`. You need the first part. *Time.* To read and work: 75 minutes. To run: five minutes on
-# one core, or some seconds with `DEEPNLP_LESSON=short`.
+# `pydocs`. You need the first part. *Time.* Core: 70 minutes, 5 of them for running; further: 45
+# more. What is marked *further* can be skipped, but let its cells run. With `DEEPNLP_LESSON=short`
+# all run in seconds.
 
 # %%
 import numpy as np
@@ -204,7 +205,7 @@ check("7.4", count)
 
 
 # %% [markdown]
-# ### Exercise 7.5 ★★★ One matrix, two uses
+# ### Exercise 7.5 ★★★ One matrix, two uses · further
 #
 # A tied+L model without recurrence: ids $(n,)$ to $h = \tanh(E_{ids})$ to scores $s = h L E^\top$,
 # $(n, V)$, with $L$ $(D, D)$. Write forward and backward; leave the gradients in `dE` and `dL`. The
@@ -227,7 +228,7 @@ check("7.5", MyTied)
 
 
 # %% [markdown]
-# ## 4 · What the softmax costs
+# ## 4 · What the softmax costs · further
 #
 # The output costs $H V$ multiplications a word, the two LSTM layers $4 H (D + H)$ and $8 H^2$: with
 # $H = D = 600$ and $V = 10{,}000$ that is 6.0 million<!--= 600 * 10_000 / 1e6 --> against 5.8
@@ -245,7 +246,7 @@ check("7.5", MyTied)
 # runs](../docs/results/output-vocabulary.md), by `deepnlp reproduce output-vocabulary`).
 # Perplexities over different sets of words cannot be compared.
 #
-# ### Exercise 7.6 ★★ What a token costs
+# ### Exercise 7.6 ★★ What a token costs · further
 #
 # Write `multiplications(V, D, H)`: how many are needed from one $h$ to its scores with L between?
 # (Only the matrix products count, neither bias nor softmax.)
@@ -337,7 +338,7 @@ check("7.7", soft_targets)
 
 
 # %% [markdown]
-# ## 6 · Vectors that were learned elsewhere
+# ## 6 · Vectors that were learned elsewhere · further
 #
 # The embedding may start from GloVe vectors, learned from six billion words, and be trained on or
 # stay *frozen*. Runs on the Penn Treebank (`deepnlp reproduce glove`, one epoch, $H = 128$, $D =
@@ -365,7 +366,7 @@ bars(
 # frozen rows are the output as well, and vectors that say which words are alike do not say which
 # word comes next.
 #
-# ### Exercise 7.8 ★ What is still trained?
+# ### Exercise 7.8 ★ What is still trained? · further
 #
 # A tied+L model with a frozen embedding. Which parameters of its *output* are still trained? Choose
 # `"nothing"`, `"b alone"`, `"L and b"` or `"E, L and b"`.
@@ -381,8 +382,9 @@ check("7.8", trained)
 # (section 3), and saves half of the parameters. Dropout in depth helped on 30,000 words; from ten
 # times the text a model overfits less, so we take a little. The model has two layers so that you
 # can see how they are stacked, not because they were better: [with three
-# seeds](../docs/results/depth.md) one layer has the lower perplexity after three epochs. Layer by
-# layer, and as `RNNLM` makes it, with the same loss:
+# seeds](../docs/results/depth.md) one layer has the lower perplexity after three epochs. What
+# follows is one run with one seed: it shows the way, and compares nothing. Layer by layer, and as
+# `RNNLM` makes it, with the same loss:
 
 # %%
 corpus = load_corpus("pydocs")
@@ -433,7 +435,7 @@ for seed, prompt in enumerate(["the function", "return a", "if the"]):
     print(generate(model, prompt, length=30, temperature=0.8, rng=rng).replace("\n", " / "), "\n")
 
 # %% [markdown]
-# ### Its gates over a sentence
+# ### Its gates over a sentence · further
 #
 # For each gate of the first LSTM layer: the units that change most, and below each panel the mean
 # over all of them.
@@ -465,9 +467,8 @@ at_end, elsewhere = f[text == eos].mean(), f[text != eos].mean()
 print(f"mean f at {np.sum(text == eos)} ends of lines {at_end:.2f}, elsewhere {elsewhere:.2f}")
 
 # %% [markdown]
-# Over a longer text, too, the gate of this model is open less far at the end of a line than
+# Over a longer text, too, the gate of this one model is open less far at the end of a line than
 # elsewhere<!--= short or at_end < 0.7 * elsewhere -->: what was kept of the line is dropped.
-#
 
 # %% [markdown]
 # ## What to read next

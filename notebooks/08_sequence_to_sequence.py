@@ -23,9 +23,9 @@
 # know only as text: `57+5` becomes `62`. Then you turn the source round, let the decoder look at
 # the encoder's state at every step, and search for the likeliest answer by beam search.
 #
-# You need lesson 5 (recurrent networks, language models); lesson 6 (the LSTM) helps. *Time.* To
-# read: 90 minutes, with the exercises of one and two stars; 8.3 and 8.7 take an hour more. To run:
-# about three minutes on one core, or some seconds with `DEEPNLP_LESSON=short`.
+# You need lesson 5 (recurrent networks, language models); lesson 6 (the LSTM) helps. *Time.* Core:
+# 85 minutes, 3 of them for running; further: 70 more. What is marked *further* can be skipped, but
+# let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 import numpy as np
@@ -151,7 +151,7 @@ encoder_decoder("57+5", "62")
 # All that the encoder learns comes through these $2H$ numbers, as all that the decoder knows of the
 # source does: they are the **bottleneck** of this architecture.
 #
-# ### Exercise 8.3 ★★★ Back through the joint
+# ### Exercise 8.3 ★★★ Back through the joint · further
 #
 # Given are two `TimeLSTM`. `forward(x, lengths, y)` takes the embedded source $(N, S, D)$, its
 # lengths and the decoder's embedded inputs $(N, T, D)$, and returns the decoder's outputs $(N, T,
@@ -278,12 +278,12 @@ curves(
 )
 
 # %% [markdown]
-# Few sums are right as a whole, 8 ± 4 %<!--= exact["plain"][-1] / 100 -->. The decoder writes the
-# hundreds first, and learns them first<!--= short or right[-1, 0] > right[-1, 1] + 20 -->; for them
-# the rough size of both numbers is nearly enough. The tens follow slowly. The ones stay near
-# guessing<!--= short or right[-1, 2] < 20 -->, although for us they are the easiest: they depend on
-# two symbols only. But the network has to keep these two apart from all others, through the rest of
-# the source and past two digits.
+# Few sums are right as a whole, 8 ± 4 %<!--= exact["plain"][-1] / 100 -->. In this run the decoder
+# learns the hundreds first<!--= short or right[-1, 0] > right[-1, 1] + 20 -->, for which the rough
+# size of both numbers is nearly enough. The tens follow slowly. The ones stay near guessing<!--=
+# short or right[-1, 2] < 20 -->, although for us they are the easiest: they depend on two symbols
+# only. But the network has to keep these two apart from all others, through the rest of the source
+# and past two digits.
 #
 # ## 5 Two ways to make it easier
 #
@@ -339,7 +339,7 @@ encoder_decoder("5+75", "80", peeky=True)
 # source is not reversed. The input of step $t$ is now $z_t = [y_{t-1}, h]$ $(N, T, D + H)$, with
 # the same $h$ $(N, H)$ at all steps. In the backward pass that is the fork rule of lesson 1.
 #
-# ### Exercise 8.5 ★★ One vector, many uses
+# ### Exercise 8.5 ★★ One vector, many uses · further
 #
 # From $dz$ $(N, T, D + H)$ return $dy$ $(N, T, D)$ and $dh$ $(N, H)$.
 
@@ -375,12 +375,13 @@ curves(
 # with both, where the seeds hardly differ. The book's larger models are in
 # [docs/results/addition.md](../docs/results/addition.md).
 #
-# Peeking helps the ones most<!--= short or np.argmax(hits["reversed,
-# peeky"][-1][three].mean(axis=0) - hits["reversed"][-1][three].mean(axis=0)) == 2 -->: they come
-# last, and the encoder's state is still there. Why reversal helps them is less plain. Of their two
-# symbols one is nearer than before (5 steps and not 7), the other farther (9 and not 3), so
-# distance alone does not explain it. Sutskever et al. offer no complete explanation either.
-# `orders.py` also turns the target round.
+# Between the two runs of the figure, reversed with and without peeking, the ones differ most<!--=
+# short or np.argmax(hits["reversed, peeky"][-1][three].mean(axis=0) -
+# hits["reversed"][-1][three].mean(axis=0)) == 2 -->: they come last, and with peeking the encoder's
+# state is still there. Why reversal should help them is less plain. Of their two symbols one is
+# nearer than before (5 steps and not 7), the other farther (9 and not 3), so distance alone does
+# not explain it. Sutskever et al. offer no complete explanation either. `orders.py` also turns the
+# target round.
 #
 # ## 6 Teacher forcing, and its price
 #
@@ -411,12 +412,12 @@ for name, model in models.items():
 # The share of whole texts is the same in both<!--= all(forced[1] == free[1] for forced, free in
 # judged.values()) -->. It must be: as long as all symbols are right, the model's own inputs *are*
 # the right ones, and after the first wrong one the text is lost. The cost is in the digits after a
-# mistake. With its own inputs the model gets fewer of them right<!--= all(forced[2] > free[2] for
-# forced, free in judged.values()) -->, the plain one 6 ± 3 %<!--= judged["plain"][1][2] --> in
-# place of 21 ± 5 %<!--= judged["plain"][0][2] -->, which is fewer than by guessing. It continues
-# the number that it has begun: after a 5 in place of the 6 of 608 it tends to 599, which is near
-# the sum though no digit is right. A sum is lost by then anyway. A translation with one odd word
-# should still go on well. Ranzato and others (2016), who gave exposure bias its name, train on
+# mistake. With its own inputs each of the models gets fewer of them right<!--= all(forced[2] >
+# free[2] for forced, free in judged.values()) -->, the plain one 6 ± 3 %<!--= judged["plain"][1][2]
+# --> in place of 21 ± 5 %<!--= judged["plain"][0][2] -->, which is fewer than by guessing. It
+# continues the number that it has begun: after a 5 in place of the 6 of 608 it tends to 599, which
+# is near the sum though no digit is right. A sum is lost by then anyway. A translation with one odd
+# word should still go on well. Ranzato and others (2016), who gave exposure bias its name, train on
 # whole sequences instead.
 #
 # To prepare the model for this, **scheduled sampling** (Bengio et al. 2015) takes the right input
@@ -424,7 +425,7 @@ for name, model in models.items():
 # update $i$: linearly, exponentially as $k^i$ with $k < 1$, or as an inverse sigmoid $k / (k +
 # e^{i/k})$ with $k \ge 1$.
 #
-# ### Exercise 8.6 ★★ Inputs of its own
+# ### Exercise 8.6 ★★ Inputs of its own · further
 #
 # Return what the decoder reads, $(N, T)$. `step(ids, state)` returns scores $(N, V)$ and the new
 # state, `inputs` $(N, T)$ are the right inputs, and `forced` $(N, T)$ is true where they should be
@@ -467,7 +468,7 @@ for text, total, _ in sample_search(plain.step, plain.start(source, lengths), 4,
 # beginning, and another beginning none at all. So the decoder's states have to be put in order:
 # each kept beginning goes on from the state of its **parent**.
 #
-# ### Exercise 8.7 ★★★ One step of a beam search
+# ### Exercise 8.7 ★★★ One step of a beam search · further
 #
 # `totals` $(k,)$ are the log-probabilities of the beginnings so far, `log_p` $(k, V)$ those of the
 # next symbols, and `state` is the tuple $(h, c)$, each with a row for each beginning. Return the
@@ -553,9 +554,9 @@ for name in ("plain", "reversed, peeky"):
     print(f"{name}, the likeliest texts: {right[name, 'all']:.0%} are right")
 
 # %% [markdown]
-# A beam of five finds the likeliest text nearly always<!--= max(missed[name, 5] for name in models
-# if (name, 5) in missed) < 0.06 -->. But the likeliest text is right hardly more often than what
-# greedy search finds, with the weak model and with the good one<!--= max(abs(right[name, "all"] -
+# With these two models a beam of five finds the likeliest text nearly always<!--= max(missed[name,
+# 5] for name in models if (name, 5) in missed) < 0.06 -->. But the likeliest text is right hardly
+# more often than what greedy search finds, with either<!--= max(abs(right[name, "all"] -
 # right[name, 1]) for name in models if (name, 1) in right) < 0.06 -->: the mistakes are the
 # models', not the search's. Here is a sum of the weak model for which greedy search and a beam of
 # width 2 differ, with all that the beam looked at: symbols, and log-probabilities of the beginnings
@@ -573,7 +574,7 @@ title += {text: "the beam's", first: "the greedy one"}.get(answer, "neither")
 beam_tree(seen[: len(text) + 1], ways, title=title)
 
 # %% [markdown]
-# ### Texts of different lengths
+# ### Texts of different lengths · further
 #
 # Every further symbol makes a text less probable, so that the search prefers short texts: in a
 # model for translation, searched exhaustively, the likeliest translation of more than half of the
@@ -583,7 +584,7 @@ beam_tree(seen[: len(text) + 1], ways, title=title)
 # $$ \mathrm{score}(y) = \frac{1}{T^\alpha} \sum_{t=1}^{T} \log P(y_t \mid y_1 \dots y_{t-1}, x),
 #    \qquad 0 \le \alpha \le 1. $$
 #
-# ### Exercise 8.8 ★ Texts of different lengths
+# ### Exercise 8.8 ★ Texts of different lengths · further
 #
 # Return the score from `log_p` $(T,)$, the log-probabilities of a text's symbols, end included.
 # (The package's `beam_search` searches for many texts at once, scored in this way.)
@@ -597,7 +598,7 @@ check("8.8", score)
 
 
 # %% [markdown]
-# ## 8 How much one vector holds
+# ## 8 How much one vector holds · further
 #
 # However long the source is, the decoder gets $2H$ numbers. How much fits in there? The purest test
 # is copying rows of 1 to 16 random digits. The digits are counted as the model writes them freely.

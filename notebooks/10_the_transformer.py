@@ -26,9 +26,9 @@
 # In this lesson you write its parts by hand, each with its backward pass: attention of several
 # heads, rotary positions, layer norm and the block that joins them. At the end you train a small
 # one and look at what its heads do. Lesson 11 makes a language model of it. You need lesson 9
-# (attention and its backward) and the fork rule of lesson 1. *Time.* To read and work: two hours.
-# To run from top to bottom: about two minutes, or some seconds with `DEEPNLP_LESSON=short`. To
-# build it with its outputs: `python -m notebooks.build 10`.
+# (attention and its backward) and the fork rule of lesson 1. *Time.* Core: 90 minutes, 2 of them
+# for running; further: 50 more. What is marked *further* can be skipped, but let its cells run.
+# With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 import numpy as np
@@ -138,7 +138,7 @@ check("10.2", split)
 # $s$: in the code, one matrix is transposed. The mask needs no line of its own. Where $a_{ts}$ is
 # 0, $de_{ts}$ is 0 as well.
 #
-# ### Exercise 10.3 ★★★ Attention, backward
+# ### Exercise 10.3 ★★★ Attention, backward · further
 #
 # Write the layer: `forward(q, k, v)` takes heads $(N, h, T, d)$ and gives $o$ of the same shape,
 # with scale and causal mask; `backward(do)` returns `(dq, dk, dv)`.
@@ -198,7 +198,7 @@ check("10.4", my_choice)
 # their angles, $(t - s)\, \theta_i$. So a head can ask for "three words before", and it means the
 # same wherever it is asked.
 #
-# ### Exercise 10.5 ★★ Turning by the position
+# ### Exercise 10.5 ★★ Turning by the position · further
 #
 # Write the rotation as a layer with given `angles` $(T, m)$: `forward(x)` takes $(\dots, T, 2m)$,
 # and `backward(dy)` returns $dx$. (What is the transpose of a rotation?)
@@ -269,7 +269,7 @@ print("one number along each diagonal:", np.allclose(scores[1:, 1:], scores[:-1,
 # - \mu$ by the same factor, then $\hat x$ does not change, so $dx$ has no part along $(1, \dots,
 # 1)$ and (but for $\varepsilon$) none along $\hat x$.
 #
-# ### Exercise 10.6 ★★★ Layer norm, backward
+# ### Exercise 10.6 ★★★ Layer norm, backward · further
 #
 # Write the layer for $x$ $(N, T, D)$: `forward(x)`, and `backward(dy)`, which returns $dx$ and
 # sets `self.dg` and `self.db`.
@@ -327,7 +327,7 @@ class MyBlock:
 check("10.7", MyBlock)
 
 # %% [markdown]
-# ### Exercise 10.8 ★ A road without a toll
+# ### Exercise 10.8 ★ A road without a toll · further
 #
 # The paper of 2017 put the norm after the sum: $y = \mathrm{norm}(x + f(x))$; above it stands
 # before the part, $y = x + f(\mathrm{norm}(x))$. In which arrangement is $dy$, unchanged, one of
@@ -401,8 +401,8 @@ curves(
 # Norm first and norm last look alike here. In training, the gradients of the upper blocks' weights
 # are large at the start where the norm comes last, and deep stacks of this kind are trained with a
 # learning rate that begins near zero, the *warm-up*; with the norm first they do without it (Xiong
-# et al. 2020, for translation). Not everything deep needs this: the task of section 7 is learned
-# by 12 blocks of either kind, with and without warm-up (`chapters/ch10_the_transformer/norms.py`).
+# et al. 2020, for translation). Not everything deep needs this: the task of section 7 is learned by
+# 12 blocks of either kind, with and without warm-up, in one run each (`norms.py` of the chapter).
 # Since GPT-2 the norm usually comes first.
 #
 # ## 7 A network that reverses
@@ -489,7 +489,7 @@ attention_map(
 # texts most heads cannot be read so easily, and the warning of lesson 9 holds: a weight says from
 # which position something is fetched, not which word has decided.
 #
-# ### What it costs
+# ### What it costs · further
 #
 # A recurrent layer does the same work at each of $T$ steps, one after the other. Attention
 # computes $T^2$ scores, but all at once. For texts of some hundred words this is what processors

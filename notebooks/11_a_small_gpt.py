@@ -24,9 +24,8 @@
 # possible loss is known, and watch it find the method, not the answer.
 #
 # You need lesson 10 (the block), lesson 6 (perplexity, clipping) and lesson 7 (tied weights).
-# *Time.* To read and work: two hours. To run from top to bottom: about seven minutes, or some
-# seconds with `DEEPNLP_LESSON=short`. To build it with its outputs: `python -m notebooks.build
-# 11`.
+# *Time.* Core: 90 minutes, 7 of them for running; further: 55 more. What is marked *further* can be
+# skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 import time
@@ -75,7 +74,7 @@ def most_frequent(words): ...
 check("11.1", most_frequent)
 
 # %% [markdown]
-# ### Exercise 11.2 ★★ Joining it
+# ### Exercise 11.2 ★★ Joining it · further
 #
 # Step 3, for one word: return the list of tokens in which each occurrence of `pair` has become one
 # token, from left to right.
@@ -90,7 +89,7 @@ check("11.2", join)
 # %% [markdown]
 # A new text is cut with the same merges in the same order. The package's `BPE` begins with the 256
 # bytes, so that no text has an unknown token. It writes a space as `Ġ`, as GPT-2's files do; a
-# space belongs to the word behind it.
+# space belongs to the word after it.
 
 # %%
 bpe = BPE.learn("low low low lower newest newest widest", vocab_size=262)
@@ -164,7 +163,7 @@ check("11.4", rate)
 #
 # $$ w \leftarrow w - \eta \lambda w - \eta\, \frac{\hat m}{\sqrt{\hat v} + \varepsilon}. $$
 #
-# ### Exercise 11.5 ★★★ AdamW
+# ### Exercise 11.5 ★★★ AdamW · further
 #
 # Return the new `(w, m, v)`, new arrays, after step `t` (1 for the first), with $\varepsilon =
 # 10^{-8}$.
@@ -298,7 +297,7 @@ curves(
 # The price is memory: two vectors of $D$ numbers for each token and each block, where the LSTM has
 # one state of fixed size whatever it has read.
 #
-# ## 4 Against the LSTM
+# ## 4 Against the LSTM · further
 #
 # Which of the two is the better language model? It depends on what is held equal. Here both have
 # as many parameters and see as many tokens, the GPT in windows from random places, the LSTM in the
@@ -378,7 +377,7 @@ print(generate(writer, "The function", 60, temperature=0.7, seed=1))
 # The best prediction is known. With a uniform prior on each row, the probability that $j$ follows
 # $i$, after $n_{ij}$ times in $n_i$, is $(n_{ij} + 1) / (n_i + 3)$.
 #
-# ### Exercise 11.7 ★★★ Counting in the context
+# ### Exercise 11.7 ★★★ Counting in the context · further
 #
 # Return these probabilities for $k$ symbols: `predict(ids, k)` takes $T$ of 0 to $k - 1$ and gives
 # $(T, k)$; row $t$ predicts what follows `ids[t]`, from the pairs in `ids[: t + 1]`.
@@ -465,9 +464,9 @@ curves(
 # for _, of in one) > 1.05 * of_pairs -->. Nobody showed the model how to count. It was rewarded
 # for right predictions only.
 #
-# ### Exercise 11.8 ★ Why two blocks?
+# ### Exercise 11.8 ★ Why two blocks? · further
 #
-# To predict what follows the present $A$ one must look at the places *behind* earlier $A$s. Why
+# To predict what follows the present $A$ one must look at the places right after earlier $A$s. Why
 # can a single block of attention not do it well: `"one block has too few weights"`, `"the mask
 # hides what followed"`, `"the key of a place does not know what stood before it"` or `"a softmax
 # can look at one place only"`?
@@ -478,7 +477,7 @@ check("11.8", my_reason)
 
 # %% [markdown]
 # So look for the two steps in the weights. In the first block: how much weight is on the place
-# before? In the second: how much on places that stand behind a symbol like the present one?
+# before? In the second: how much on places that stand right after a symbol like the present one?
 
 # %%
 model = two[0][0]
@@ -508,12 +507,12 @@ attention_map(
 )
 
 # %% [markdown]
-# In block 1 most of the weight is on the place before<!--= on_before > 0.5 -->: each place learns
-# which symbol stood in front of it. In block 2 nearly all of it is on places whose symbol stood
-# behind one like the present<!--= on_behind > 0.8 -->, all of them, so that the average of their
-# values is a count. This pair of heads is called an *induction head*. Olsson et al. (2022) found
-# such heads in large language models, and that they form in training at the moment when the models
-# begin to learn from their context.
+# In block 1 of this model (seed 0) most of the weight is on the place before<!--= on_before > 0.5
+# -->: each place learns which symbol stood in front of it. In block 2 nearly all of it is on places
+# whose symbol stands right after one like the present<!--= on_behind > 0.8 -->, all of them, so
+# that the average of their values is a count. This pair of heads is called an *induction head*.
+# Olsson et al. (2022) found such heads in large language models, and that they form in training at
+# the moment when the models begin to learn from their context.
 #
 # The answer to the question of this lesson, then: more than facts. Part of what a language model
 # has in its weights are methods that work on whatever is put before it.

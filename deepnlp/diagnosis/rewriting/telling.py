@@ -88,7 +88,7 @@ def _moved(change: Change) -> str:
         loop, inner = puts[0][0], puts[0][1].body[-1]
         text, where = (
             shortened(ast.unparse(inner).split("\n")[0]),
-            "in" if len(puts) > 1 else "behind",
+            "in" if len(puts) > 1 else "after",
         )
         return f"line {inner.lineno}, `{text}`, should stand {where} the loop of line {loop.lineno}"
     return ""

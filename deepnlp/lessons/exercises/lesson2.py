@@ -38,8 +38,7 @@ def settled(W: Any) -> Any:
     M = numbers(W)
     if M is None or M.ndim != 2:
         return W
-    signs = np.sign(M[np.abs(M).argmax(axis=0), np.arange(M.shape[1])])
-    return M * np.where(signs == 0, 1, signs)
+    return M * np.where(M[np.abs(M).argmax(axis=0), np.arange(M.shape[1])] < 0, -1, 1)
 
 
 def analogies(

@@ -25,25 +25,31 @@ def truncated(
     dhs: HostArray,
     starts: Sequence[int],
     without: str = "",
-    is_late: bool = False,
+    carry: str = "",
 ) -> dict[str, HostArray]:
     """Gradients of a TimeRNN that stop at the starts of windows.
 
-    These steps may be taken ``without`` the state before them, or the whole "step" be left out.
-    ``is_late``: what the next step passes back is added behind the slope of the tanh.
+    These steps may be taken ``without`` the "state" before them, or the whole "step" be left out;
+    without the "start" of zeros the last state stands before step 0. What the next step passes
+    back, the ``carry``, may come "late", after the slope of the tanh, or "without Wh".
     """
     Wx, Wh, _ = weights
     h = asnumpy(TimeRNN(*weights).forward(asarray(x)))
-    h_prev, da, dh = np.zeros_like(h), np.zeros_like(h), np.zeros_like(h[:, 0])
-    h_prev[:, 1:] = h[:, :-1]
+    h_prev, da, dh = np.roll(h, 1, axis=1), np.zeros_like(h), np.zeros_like(h[:, 0])
+    h_prev[:, 0] *= without == "start"
     for t in reversed(range(x.shape[1])):
         slope = 1 - h[:, t] ** 2
-        da[:, t] = dhs[:, t] * slope + dh * (1 if is_late else slope)
-        dh = (t not in starts) * da[:, t] @ Wh.T
-    if without:
+        da[:, t] = dhs[:, t] * slope + dh * (1 if carry == "late" else slope)
+        dh = (t not in starts) * (da[:, t] if carry == "without Wh" else da[:, t] @ Wh.T)
+    if without in ("state", "step"):
         (h_prev if without == "state" else da)[:, list(starts)] = 0
     dWx, dWh = (np.einsum("nti,ntj->ij", inputs, da) for inputs in (x, h_prev))
     return {"dx": da @ Wx.T, "dWx": dWx, "dWh": dWh, "db": da.sum(axis=(0, 1))}
+
+
+def gradients(layer: Any, dx: Any) -> dict[str, Any]:
+    """What a layer's backward gave, and what it has set."""
+    return {"dx": dx, **{name: getattr(layer, name, None) for name in ("dWx", "dWh", "db")}}
 
 
 class CountingLM(SimpleRNNLM):

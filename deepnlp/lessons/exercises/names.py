@@ -74,8 +74,7 @@ def overwritten(like: HostArray, ids: HostArray, each: HostArray) -> HostArray:
 def whole_numbers(value: Any) -> HostArray | None:
     """An array of integers, or None if it is none."""
     found = numbers(value, None)
-    is_whole = found is not None and found.ndim and found.dtype.kind in "iu"
-    return found if is_whole else None
+    return found if found is not None and found.ndim and found.dtype.kind in "iu" else None
 
 
 def numbers(value: Any, kind: type | None = float) -> HostArray | None:

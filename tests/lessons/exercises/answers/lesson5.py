@@ -22,7 +22,9 @@ def step_with_slope(slope):
     return changed("5.3", backward=backward)
 
 
-def by_steps(name, passes_on=lambda t: True, reads_state=lambda t: True, adds=True):
+def by_steps(
+    name, passes_on=lambda t: True, reads_state=lambda t: True, adds=True, back=True, parts_of=1
+):
     """The solution of 5.4 or 5.7 in steps of time, where a step may leave something out."""
 
     def backward(self, dhs):
@@ -32,11 +34,22 @@ def by_steps(name, passes_on=lambda t: True, reads_state=lambda t: True, adds=Tr
             da = (dhs[:, t] + dh_next) * (1 - self.h[t + 1] ** 2)
             parts = self.x[:, t].T @ da, reads_state(t) * self.h[t].T @ da, da.sum(axis=0)
             total = [a + b for a, b in zip(total, parts)] if adds else parts
-            dx[:, t], dh_next = da @ self.Wx.T, passes_on(t) * da @ self.Wh.T
-        self.dWx, self.dWh, self.db = total
+            dx[:, t], dh_next = da @ self.Wx.T, passes_on(t) * (da @ self.Wh.T if back else da)
+        self.dWx, self.dWh, self.db = (one / parts_of for one in total)
         return dx
 
     return changed(name, backward=backward)
+
+
+def one_array(self, x):
+    """Forward with one array for all states, filled anew at every step."""
+    solution_of("5.4").forward(self, x)
+    h = np.zeros((len(x), len(self.Wh)))
+    states = []
+    for t in range(x.shape[1]):
+        h[...] = np.tanh(x[:, t] @ self.Wx + h @ self.Wh + self.b)
+        states.append(h)
+    return np.stack(states, axis=1)
 
 
 def windows_in_a_row(ids, N, T):

@@ -653,4 +653,65 @@ CASES = [
 """,
         2,
     ),
+    (
+        '2.1',
+        'the ids are in the order of frequency, the most frequent word first',
+        'wrong',
+        '''def number(words):
+    from collections import Counter
+
+    vocab = [word for word, _ in Counter(words).most_common()]
+    return [vocab.index(word) for word in words], vocab
+''',
+        4,
+    ),
+    (
+        '2.2',
+        'a slice that begins before the sentence wraps round and is empty',
+        'wrong',
+        '''def count(ids, V, window):
+    C = np.zeros((V, V))
+    for t, i in enumerate(ids):
+        for j in ids[t - window : t]:
+            C[i, j] += 1
+        for j in ids[t + 1 : t + window + 1]:
+            C[i, j] += 1
+    return C
+''',
+        4,
+    ),
+    (
+        '2.3',
+        'lengths below 1 are taken for 1',
+        'wrong',
+        '''def cosines(M):
+    lengths = np.maximum(np.linalg.norm(M, axis=1, keepdims=True), 1)
+    unit = M / lengths
+    return unit @ unit.T
+''',
+        2,
+    ),
+    (
+        '2.4',
+        'one is added before the logarithm',
+        'wrong',
+        '''def my_ppmi(C):
+    E = np.outer(C.sum(axis=1), C.sum(axis=0)) / C.sum()
+    ratio = np.divide(C, E, out=np.zeros(C.shape), where=E > 0)
+    return np.maximum(np.log(1 + ratio), 0)
+''',
+        4,
+    ),
+    (
+        '2.8',
+        'one of the two is ranked from the largest to the smallest',
+        'wrong',
+        '''def spearman(x, y):
+    def ranks(v):
+        return np.array([np.sum(v < a) + (np.sum(v == a) + 1) / 2 for a in v])
+
+    return np.corrcoef(ranks(np.asarray(x)), ranks(-np.asarray(y)))[0, 1]
+''',
+        5,
+    ),
 ]

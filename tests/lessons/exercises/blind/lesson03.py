@@ -613,4 +613,78 @@ CASES = [
 """,
         5,
     ),
+    (
+        '3.1',
+        'w is taken for the whole width of the window',
+        'wrong',
+        '''def contexts_and_targets(ids, w):
+    half = w // 2
+    contexts = [
+        [*ids[t - half : t], *ids[t + 1 : t + half + 1]] for t in range(half, len(ids) - half)
+    ]
+    return np.array(contexts), np.array(ids[half : len(ids) - half])
+''',
+        2,
+    ),
+    (
+        '3.2',
+        'the columns are normalised, not the rows',
+        'wrong',
+        '''def bag_of_words(contexts, V):
+    x = np.zeros((len(contexts), V))
+    for row, context in zip(x, contexts):
+        for word in context:
+            row[word] += 1
+    return x / np.maximum(x.sum(axis=0), 1)
+''',
+        6,
+    ),
+    (
+        '3.4',
+        'a mean over the windows as well',
+        'wrong',
+        '''class ContextMean:
+    def __init__(self, E):
+        self.E, self.dE = E, None
+
+    def forward(self, contexts):
+        self.contexts = contexts
+        return self.E[contexts].mean(axis=1)
+
+    def backward(self, dh):
+        N, C = self.contexts.shape
+        self.dE = np.zeros_like(self.E)
+        for n in range(N):
+            for c in range(C):
+                self.dE[self.contexts[n, c]] += dh[n] / (N * C)
+''',
+        14,
+    ),
+    (
+        '3.5',
+        'a word that occurs twice in the context is taken off once',
+        'wrong',
+        '''def skipgram_ds(s, contexts):
+    N, C = contexts.shape
+    p = np.exp(s - s.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    ds = C * p
+    ds[np.arange(N)[:, None], contexts] -= 1
+    return ds / (N * C)
+''',
+        6,
+    ),
+    (
+        '3.7',
+        'the text is a ring, its end meets its beginning',
+        'wrong',
+        '''def log_likelihood(P, ids, w):
+    ids, total = np.asarray(ids), 0.0
+    for j in range(1, w + 1):
+        for moved in (np.roll(ids, j), np.roll(ids, -j)):
+            total += np.log(P[ids, moved]).sum()
+    return total
+''',
+        4,
+    ),
 ]

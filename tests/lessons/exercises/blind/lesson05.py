@@ -945,4 +945,90 @@ CASES = [
 ''',
         23,
     ),
+    (
+        '5.1',
+        'one over the mean of the probabilities',
+        'wrong',
+        '''def my_perplexity(log_p):
+    return 1 / np.mean(np.exp(log_p))
+''',
+        2,
+    ),
+    (
+        '5.3',
+        'the slope is taken at tanh of the state, tanh twice',
+        'wrong',
+        '''class MyRNN:
+    def __init__(self, Wx, Wh, b):
+        self.Wx, self.Wh, self.b = Wx, Wh, b
+
+    def forward(self, x, h_prev):
+        self.x, self.h_prev = x, h_prev
+        self.h = np.tanh(x @ self.Wx + h_prev @ self.Wh + self.b)
+        return self.h
+
+    def backward(self, dh):
+        da = dh * (1 - np.tanh(self.h) ** 2)
+        self.dWx = self.x.T @ da
+        self.dWh = self.h_prev.T @ da
+        self.db = da.sum(axis=0)
+        return da @ self.Wx.T, da @ self.Wh.T
+''',
+        11,
+    ),
+    (
+        '5.4',
+        'the state before step 0 is the last one, index -1',
+        'wrong',
+        '''class MyTimeRNN:
+    def __init__(self, Wx, Wh, b):
+        self.Wx, self.Wh, self.b = Wx, Wh, b
+
+    def forward(self, x):
+        N, T, D = x.shape
+        self.x, h = x, np.zeros((N, self.Wh.shape[0]))
+        self.h = np.zeros((N, T, self.Wh.shape[0]))
+        for t in range(T):
+            h = np.tanh(x[:, t] @ self.Wx + h @ self.Wh + self.b)
+            self.h[:, t] = h
+        return self.h
+
+    def backward(self, dhs):
+        self.dWx, self.dWh = np.zeros_like(self.Wx), np.zeros_like(self.Wh)
+        self.db, dx = np.zeros_like(self.b), np.zeros_like(self.x)
+        dh_next = 0
+        for t in reversed(range(dhs.shape[1])):
+            dh = dhs[:, t] + dh_next
+            da = dh * (1 - self.h[:, t] ** 2)
+            self.dWx += self.x[:, t].T @ da
+            self.dWh += self.h[:, t - 1].T @ da
+            self.db += da.sum(axis=0)
+            dx[:, t] = da @ self.Wx.T
+            dh_next = da @ self.Wh.T
+        return dx
+''',
+        22,
+    ),
+    (
+        '5.6',
+        'the targets are cut from the rows of the inputs, the last one of each row is lost',
+        'wrong',
+        '''def my_windows(ids, N, T):
+    L = (len(ids) - 1) // N
+    rows = np.asarray(ids[: N * L]).reshape(N, L)
+    return [(rows[:, k : k + T], rows[:, k + 1 : k + T + 1]) for k in range(0, L, T)]
+''',
+        4,
+    ),
+    (
+        '5.8',
+        'to the power of the temperature, not of one over it',
+        'wrong',
+        '''def my_temperature(logits, tau):
+    p = np.exp(logits - np.max(logits))
+    p = (p / p.sum()) ** tau
+    return p / p.sum()
+''',
+        3,
+    ),
 ]

@@ -936,4 +936,56 @@ matrices_6_1 = {
 ''',
         2,
     ),
+    (
+        '6.2',
+        'nineteen steps between twenty',
+        'wrong',
+        '''factor = 1.8 ** (1 / 19)
+''',
+        1,
+    ),
+    (
+        '6.3',
+        'the mean of the squares in place of their sum',
+        'wrong',
+        '''def clip(grads, max_norm):
+    every = np.concatenate([g.ravel() for g in grads])
+    norm = np.sqrt(np.mean(every**2))
+    scale = min(1.0, max_norm / (norm + 1e-12))
+    return [g * scale for g in grads], norm
+''',
+        3,
+    ),
+    (
+        '6.6',
+        'the logarithm of the gate for its logit',
+        'wrong',
+        '''def forget_bias(n):
+    f = 0.5 ** (1 / n)
+    return np.log(f)
+''',
+        3,
+    ),
+    (
+        '6.7',
+        'the gates are added up, not multiplied',
+        'wrong',
+        '''def along_c(f, dc):
+    return np.stack([dc * f[t:].sum(axis=0) for t in range(len(f))])
+''',
+        2,
+    ),
+    (
+        '6.8',
+        'the new state goes through a sigmoid',
+        'wrong',
+        '''def gru_step(x, h_prev, Wx, Wh, b):
+    H = h_prev.shape[1]
+    a = x @ Wx[:, : 2 * H] + h_prev @ Wh[:, : 2 * H] + b[: 2 * H]
+    r, z = sigmoid(a[:, :H]), sigmoid(a[:, H:])
+    n = sigmoid(x @ Wx[:, 2 * H :] + (r * h_prev) @ Wh[:, 2 * H :] + b[2 * H :])
+    return (1 - z) * n + z * h_prev
+''',
+        5,
+    ),
 ]

@@ -744,4 +744,67 @@ CASES = [
 ''',
         2,
     ),
+    (
+        '8.1',
+        'the targets are padded with the mark',
+        'wrong',
+        '''def make_batch(sources, targets, end):
+    N = len(sources)
+    lengths = np.array([len(s) for s in sources])
+    T = max(len(t) for t in targets) + 1
+    source = np.zeros((N, lengths.max()), dtype=int)
+    inputs, wanted = np.full((N, T), end), np.full((N, T), end)
+    for n, (s, t) in enumerate(zip(sources, targets)):
+        source[n, : len(s)] = s
+        inputs[n, 1 : len(t) + 1] = t
+        wanted[n, : len(t)] = t
+    return source, lengths, inputs, wanted
+''',
+        6,
+    ),
+    (
+        '8.2',
+        'the length of the first sequence for all',
+        'wrong',
+        '''def last_states(hs, lengths):
+    return hs[:, lengths[0] - 1]
+''',
+        2,
+    ),
+    (
+        '8.4',
+        'the mark does not count',
+        'wrong',
+        '''def accuracies(predicted, targets):
+    real = targets != -1
+    for n in range(len(targets)):
+        real[n, real[n].sum() - 1] = False
+    right = predicted == targets
+    return right[real].mean(), np.mean([right[n, real[n]].all() for n in range(len(targets))])
+''',
+        4,
+    ),
+    (
+        '8.7',
+        'the best one comes last',
+        'wrong',
+        '''def beam_step(totals, log_p, state, width):
+    V = log_p.shape[1]
+    every = (totals[:, None] + log_p).ravel()
+    best = np.argsort(every)[-width:]
+    parents, ids = best // V, best % V
+    h, c = state
+    return every[best], ids, parents, (h[parents], c[parents])
+''',
+        4,
+    ),
+    (
+        '8.8',
+        'a bonus for each symbol in place of a division',
+        'wrong',
+        '''def score(log_p, alpha):
+    return np.sum(log_p) + alpha * len(log_p)
+''',
+        2,
+    ),
 ]

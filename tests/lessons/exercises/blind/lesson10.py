@@ -983,4 +983,89 @@ CASES = [
 ''',
         11,
     ),
+    (
+        '10.1',
+        'the softmax runs over the positions that ask',
+        'wrong',
+        '''def head(q, k, v):
+    T, d = q.shape
+    e = q @ k.T / np.sqrt(d)
+    e = np.where(np.tri(T, dtype=bool), e, -np.inf)
+    a = np.exp(e - e.max(axis=0))
+    a = a / a.sum(axis=0)
+    return a @ v
+''',
+        6,
+    ),
+    (
+        '10.2',
+        'the last two axes are exchanged',
+        'wrong',
+        '''def split(x, heads):
+    N, T, D = x.shape
+    return x.reshape(N, T, heads, D // heads).transpose(0, 2, 3, 1)
+''',
+        3,
+    ),
+    (
+        '10.5',
+        'sine and cosine exchanged',
+        'wrong',
+        '''class MyRotation:
+    def __init__(self, angles):
+        self.c, self.s = np.sin(angles), np.cos(angles)
+
+    def forward(self, x):
+        a, b = np.split(x, 2, axis=-1)
+        return np.concatenate([a * self.c - b * self.s, a * self.s + b * self.c], axis=-1)
+
+    def backward(self, dy):
+        a, b = np.split(dy, 2, axis=-1)
+        return np.concatenate([a * self.c + b * self.s, b * self.c - a * self.s], axis=-1)
+''',
+        3,
+    ),
+    (
+        '10.6',
+        'divided by the variance, not by its root',
+        'wrong',
+        '''class MyLayerNorm:
+    def __init__(self, g, b):
+        self.g, self.b = g, b
+        self.dg, self.db = None, None
+
+    def forward(self, x):
+        self.centred = x - x.mean(axis=-1, keepdims=True)
+        self.var = (self.centred**2).mean(axis=-1, keepdims=True) + 1e-5
+        self.hat = self.centred / self.var
+        return self.g * self.hat + self.b
+
+    def backward(self, dy):
+        self.dg = (dy * self.hat).sum(axis=(0, 1))
+        self.db = dy.sum(axis=(0, 1))
+        d = dy * self.g
+        m = d.mean(axis=-1, keepdims=True)
+        return (d - m - self.hat * (d * self.hat).mean(axis=-1, keepdims=True)) / self.var
+''',
+        9,
+    ),
+    (
+        '10.7',
+        'on the way back the road past the feed-forward network is forgotten',
+        'wrong',
+        '''class MyBlock:
+    def __init__(self, norm1, attention, norm2, feed_forward):
+        self.norm1, self.attention = norm1, attention
+        self.norm2, self.feed_forward = norm2, feed_forward
+
+    def forward(self, x):
+        h = x + self.attention.forward(self.norm1.forward(x))
+        return h + self.feed_forward.forward(self.norm2.forward(h))
+
+    def backward(self, dy):
+        dh = self.norm2.backward(self.feed_forward.backward(dy))
+        return dh + self.norm1.backward(self.attention.backward(dh))
+''',
+        11,
+    ),
 ]
