@@ -118,9 +118,7 @@ def _task(table: dict[str, Any], folder: Path, partial: dict[str, float]) -> Tas
     task = replace(task, partial=partial | task.partial)
     shares = [v for v in task.partial.values() if type(v) not in (int, float) or not 0 <= v <= 1]
     if task.points <= 0 or shares:
-        raise ValueError(
-            "an exercise needs points: points should be above 0, and a share of them from 0 to 1"
-        )
+        raise ValueError("an exercise needs points: points should be above 0, shares from 0 to 1")
     if bool(task.name) == bool(task.target):
         raise ValueError("an exercise has either a name, such as '6.4', or a target")
     if task.name:

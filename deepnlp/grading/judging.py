@@ -36,10 +36,9 @@ def grade(
     runner : str
         ``"wasi"`` or ``"process"``; by default WASI where it is installed.
     """
-    lessons = [lesson_of(task.name) for task in assignment.tasks]
-    numbers = [lesson for lesson in lessons if isinstance(lesson, int) and lesson]
-    asked = {"cells": submission.cells, "imports": assignment.imports, "lessons": numbers}
-    limits = assignment.memory, int(2 * assignment.seconds * len(lessons)) + 30
+    lessons = {lesson_of(task.name) for task in assignment.tasks if ":" not in task.name} - {0}
+    asked = {"cells": submission.cells, "imports": assignment.imports, "lessons": lessons}
+    limits = assignment.memory, int(2 * assignment.seconds * len(assignment.tasks)) + 30
     session = Session(asked, limits, assignment.seconds, runner_of(runner))
     text = "\n".join(text for _, text, _ in submission.cells)
     unusual = ", ".join(sorted(_unusual(text, assignment.imports)))
@@ -86,7 +85,7 @@ def _by_numbers(task: Task, session: Session, expected: list[Any]) -> Verdict:
             return judge(task.name, answer, check_by_numbers)
         theirs = session.ask("target", task.target)
         for own, given, right, dys in expected:
-            got = dict.fromkeys(right) | _values(own, theirs, *given, dys)[0]
+            got = dict.fromkeys(right) | _values(own, theirs, given, dys)[0]
             verdict = compare_values(got, right, tolerance=task.tolerance)
             if not verdict.ok:
                 return verdict
@@ -116,32 +115,33 @@ def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
 
 
 def _expected(task: Task, seed: int) -> list[Any]:
-    """The teacher's class or functions on random numbers: what is given, what is right."""
+    """The teacher's own on random numbers: itself, what is given, what is right, what arrives."""
     own, trials = load_own(f"{task.reference}:{task.target}"), []
     with failures_in_one_line(own):
         for k in range(2):
             rng, made = np.random.default_rng([seed, k]), dict[str, Any]()
             given = made, *build_own(own, task.input, task.weight, rng, made)[1:]
-            trials.append((own, given, *_values(own, own, *given, rng)))
+            trials.append((own, given, *_values(own, own, given, rng)))
     return trials
 
 
-def _values(
-    own: Any, tried: Any, made: dict[str, Any], inputs: list[Any], named: dict[str, Any], dys: Any
-) -> tuple[dict[str, Any], Any]:
+def _values(own: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any], Any]:
     """What a class, a function or a pair gives by name, and what arrives at its outputs.
 
-    ``tried`` is to be like ``own``, a class with the arguments ``made``. ``dys`` is what arrives,
-    or a generator that draws it.
+    ``tried`` is to be like ``own``. Given are the arguments of a class, the inputs, and inputs by
+    name. ``dys`` is what arrives, or a generator that draws it.
     """
-    inputs, layer, cache = deepcopy(inputs), None, []
+    made, inputs, named = deepcopy(given)
+    layer, cache, weights = None, [], [k for k, v in made.items() if isinstance(v, np.ndarray)]
     if inspect.isclass(own):
-        layer, own = tried(**deepcopy(made)), (own.forward, own.backward)
+        ways: Any = own
+        layer, own = tried(**made), (ways.forward, ways.backward)
         tried = layer.forward, layer.backward
-    outputs = (tried[0] if isinstance(own, tuple) else tried)(*inputs, **named)
     if not isinstance(own, tuple):
-        count = dys if isinstance(dys, int) else len(outputs) if isinstance(outputs, tuple) else 1
-        return _numbered("value", outputs, count), count
+        value = tried(*inputs, **named)
+        count = dys if isinstance(dys, int) else len(value) if isinstance(value, tuple) else 1
+        return _numbered("value", value, count), count
+    outputs = tried[0](*inputs, **named)
     if layer is None:
         *outputs, last = outputs
         outputs, cache = tuple(outputs), [last]
@@ -149,14 +149,13 @@ def _values(
     values = _numbered("the output", outputs, len(backward_takes) - 1)  # the cache, or self
     if isinstance(dys, np.random.Generator):
         dys = [dys.normal(size=np.shape(y)) for y in values.values()]
-    given = tried[1](*dys, *cache)
-    if not isinstance(given, dict):
+    gradients = tried[1](*dys, *cache)
+    if not isinstance(gradients, dict):
         names = [f"d{name}" for name in forward_takes if name != "self"]
-        is_one = not isinstance(given, tuple | list) or len(given) > len(names)
-        given = dict(zip(names, [given] if is_one else given))
-    weights = [name for name, value in made.items() if isinstance(value, np.ndarray)]
-    given |= {f"d{name}": gradient_of(layer, name, k) for k, name in enumerate(weights)}
-    return values | {name: value for name, value in given.items() if value is not None}, dys
+        is_one = not isinstance(gradients, tuple | list) or len(gradients) > len(names)
+        gradients = dict(zip(names, [gradients] if is_one else gradients))
+    gradients |= {f"d{name}": gradient_of(layer, name, k) for k, name in enumerate(weights)}
+    return values | {name: value for name, value in gradients.items() if value is not None}, dys
 
 
 def _numbered(name: str, value: Any, count: int) -> dict[str, Any]:

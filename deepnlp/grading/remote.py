@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import os
 import pickle
 import subprocess
@@ -73,10 +74,10 @@ class Remote:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._session.ask("attribute", self, name)
+        return self._session.ask("call", getattr, (self, name), {})[0]
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self._session.ask("copy", self)
+        return self._session.ask("call", copy.deepcopy, (self,), {})[0]
 
 
 @dataclass
@@ -124,23 +125,24 @@ class Session:
         The process is ended if it computes for longer, or gives no reply.
         """
         seconds = seconds or self.seconds
-        waiting = EXCHANGES.submit(_exchange, self.process, wire.pack([name, *given], _described))
+        message = wire.pack([name, *given], _described)
+        pipes = self.process.stdin, self.process.stdout
+        waiting = EXCHANGES.submit(wire.exchange, *pipes, message)
         while not wait([waiting], timeout=0.1).done:
             spent = self._processor_time() - self.before
             if spent > seconds or time.monotonic() > self.deadline:
                 self.end()
                 raise EndedError("endless", f"It did not end within {seconds:g} seconds.")
-        text = "It ended the process that it ran in, or the system did."
         try:
-            if message := waiting.result():
-                text = "It wrote what is no answer on the grader's pipe."
-            reply = wire.unpack(message, lambda key: Remote(self, key))
+            reply = wire.unpack(waiting.result(), lambda key: Remote(self, key))
             if "value" in reply:
                 return reply["value"]
             error = _as_error(*map(str, reply["error"]))
         except (LookupError, TypeError, ValueError):
             self.end()
-            raise EndedError("ended", text) from None
+            ended = "It ended the process that it ran in, or the system did."
+            wrote = "It wrote what is no answer on the grader's pipe."
+            raise EndedError("ended", wrote if waiting.result() else ended) from None
         raise error
 
     def end(self) -> None:
@@ -174,14 +176,6 @@ class Session:
         with suppress(AttributeError, OSError):
             return time.clock_gettime(~self.process.pid << 3 | 2)  # Linux: the clock of a process
         return 0.0
-
-
-def _exchange(process: Any, message: bytes) -> bytes:
-    """Hand a message to a process and read one line of it, empty where it is gone."""
-    with suppress(OSError):
-        process.stdin.write(message)
-        process.stdin.flush()
-    return process.stdout.readline(wire.MOST)
 
 
 def _described(value: Any) -> int | str:

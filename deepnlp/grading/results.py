@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,6 @@ from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 from statistics import fmean
-from string import Template
 from typing import Any
 
 from deepnlp.files.reading import content_of, decode
@@ -90,9 +90,7 @@ def submissions_in(paths: Sequence[str]) -> list[Submission]:
     found: dict[str, Path] = {}
     for path in map(Path, paths):
         if not path.exists():
-            raise FileNotFoundError(
-                f"no submission {path}: expected a notebook, a module, a folder"
-            )
+            raise FileNotFoundError(f"no submission {path}: expected a notebook, module or folder")
         folder, inside = (path, path.rglob("*")) if path.is_dir() else (path.parent, [path])
         for file in sorted(inside):
             parts = file.relative_to(folder).parts
@@ -154,11 +152,11 @@ def report(marks: Sequence[Mark], system: str) -> dict[str, Any]:
 def message(marks: Sequence[Mark], assignment: Assignment) -> str:
     """What a student reads, in Markdown."""
     score, points = total(marks)
-    lines = [f"# {assignment.title}: {score:g} of {points:g} points", ""]
+    parts = [f"# {assignment.title}: {score:g} of {points:g} points"]
     for mark in marks:
-        lines += [f"## {mark.title}: {mark.score:g} of {mark.points:g}", ""]
-        lines += [f"    {line}" for line in mark.text.splitlines()] + [""]
-    return "\n".join(lines)
+        parts.append(f"## {mark.title}: {mark.score:g} of {mark.points:g}")
+        parts.append(textwrap.indent(mark.text, "    "))
+    return "\n\n".join(parts)
 
 
 def _csv(marks: Mapping[str, list[Mark]]) -> str:
@@ -191,15 +189,9 @@ def class_page(marks: Mapping[str, list[Mark]], assignment: Assignment) -> str:
         notes = "; ".join(dict.fromkeys(mark.note for mark in own if mark.note))
         students.append((name, f"{total(own)[0]:g}<td>{escape(notes)}"))
     scores, points = zip(*map(total, marks.values()))
-    template = Template(Path(__file__).with_name("class.html").read_text("utf-8"))
-    return template.substitute(
-        title=escape(assignment.title),
-        count=count,
-        mean=f"{fmean(scores):.1f}",
-        points=f"{points[0]:g}",
-        exercises="\n".join(exercises),
-        students=_rows(students),
-    )
+    values = {"title": escape(assignment.title), "count": count, "exercises": "\n".join(exercises)}
+    values |= {"mean": fmean(scores), "points": points[0], "students": _rows(students)}
+    return Path(__file__).with_name("class.html").read_text("utf-8").format_map(values)
 
 
 def _rows(rows: Iterable[tuple[str, str]]) -> str:

@@ -1,13 +1,12 @@
 """The process of one submission: it loads it, and answers the grader's questions about its values.
 
 The grader first has it load the libraries and run the submission. Then it asks: for the answer to
-an exercise, a call, an attribute, a copy, or what the checker says of a mistake. Whatever the code
-of the submission does to this process, the grader compares the numbers itself.
+an exercise, a call of it, or what the checker says of a mistake. Whatever the code of a submission
+does to this process, the grader compares the numbers itself.
 """
 
 import ast
 import base64
-import copy
 import pickle
 import sys
 import traceback
@@ -145,9 +144,6 @@ class Worker:
         value = function(*given, **named)
         layers = [each for each in given if isinstance(each, Layer)]
         return value, [[np.asarray(p.value) for p in layer.parameters()] for layer in layers]
-
-    of_attribute = staticmethod(getattr)
-    of_copy = staticmethod(copy.deepcopy)
 
     def of_verdict(
         self, name: str, own: str, target: str, inputs: list[str], weights: list[str]

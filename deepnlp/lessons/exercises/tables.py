@@ -56,7 +56,7 @@ on each.
 import tomllib
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from importlib import import_module, util
 from itertools import combinations
 from pathlib import Path
@@ -129,17 +129,15 @@ def check_by_numbers(layer: Any, inputs: Any, step: Table, _: Names, names: Name
         places = [name for name in places if np.asarray(names[name]).dtype.kind == "f"]
     got = dict(zip(places, listed, strict=True))
     got |= {name: gradient_of(layer, name, k) for k, name in enumerate(step.get("weights", ()))}
-    for name, gradient in got.items():
-        value = np.asarray(names[name])
-        if value.dtype.kind == "f":
 
-            def loss(changed: Any, name: str = name) -> float:
-                return float((dy * asnumpy(right_of(step, {**names, name: changed}))).sum())
+    def loss(name: str, changed: Any) -> float:
+        return float((dy * asnumpy(right_of(step, {**names, name: changed}))).sum())
 
-            verdict = compare_values(gradient, numerical_gradient(loss, value), f"d{name}")
-            if not verdict.ok:
-                return verdict
-    return Verdict.right("Every gradient agrees with the numbers.")
+    values = {name: np.asarray(names[name]) for name in got}
+    floats = {name: value for name, value in values.items() if value.dtype.kind == "f"}
+    right = {f"d{name}": numerical_gradient(partial(loss, name), x) for name, x in floats.items()}
+    verdict = compare_values({f"d{name}": gradient for name, gradient in got.items()}, right)
+    return Verdict.right("Every gradient agrees with the numbers.") if verdict.ok else verdict
 
 
 @np.errstate(all="ignore")  # the verdict says what is wrong
