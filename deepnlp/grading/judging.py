@@ -119,8 +119,8 @@ def _expected(task: Task, seed: int) -> list[Any]:
     own, trials = load_own(f"{task.reference}:{task.target}"), []
     with failures_in_one_line(own):
         for k in range(2):
-            rng, made = np.random.default_rng([seed, k]), dict[str, Any]()
-            given = made, *build_own(own, task.input, task.weight, rng, made)[1:]
+            rng = np.random.default_rng([seed, k])
+            _, *given = build_own(own, task.input, task.weight, rng)
             trials.append((own, given, *_values(own, own, given, rng)))
     return trials
 
@@ -128,10 +128,10 @@ def _expected(task: Task, seed: int) -> list[Any]:
 def _values(own: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any], Any]:
     """What a class, a function or a pair gives by name, and what arrives at its outputs.
 
-    ``tried`` is to be like ``own``. Given are the arguments of a class, the inputs, and inputs by
-    name. ``dys`` is what arrives, or a generator that draws it.
+    ``tried`` is to be like ``own``. Given are the inputs, inputs by name, and the arguments of a
+    class. ``dys`` is what arrives, or a generator that draws it.
     """
-    made, inputs, named = deepcopy(given)
+    inputs, named, made = deepcopy(given)
     layer, cache, weights = None, [], [k for k, v in made.items() if isinstance(v, np.ndarray)]
     if inspect.isclass(own):
         ways: Any = own
@@ -175,17 +175,18 @@ def _unusual(text: str, imports: list[str]) -> set[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     usual = {_first(name) for key in ("libraries", "shown", "usual") for name in DATA[key].split()}
+    usual |= {*map(_first, imports)}
     changing, harmless = {*DATA["changing"].split()}, DATA["harmless"].split()
-    imported = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-    pairs = [(getattr(node, "module", None), each) for node in imported for each in node.names]
-    modules = {_first(each.asname or each.name) for _, each in pairs}
+    pairs = [(getattr(node, "module", None) or each.name, each.asname or each.name)
+             for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)
+             for each in node.names]  # fmt: skip
+    modules = {_first(name) for _, name in pairs}
     stored = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)
               and not isinstance(node.ctx, ast.Load)}  # fmt: skip
     parts = [value for node in nodes if not isinstance(node, ast.Constant | ast.FunctionDef)
              for _, value in ast.iter_fields(node)]  # fmt: skip
     names = [n for part in parts for n in (part if isinstance(part, list) else [part])]
-    found = {module or each.name for module, each in pairs}
-    found = {name for name in found if _first(name) not in usual | {*map(_first, imports)}}
+    found = {origin for origin, _ in pairs if _first(origin) not in usual}
     found |= {name for name in stored if _first(name) in modules}
     return found | {n for n in names if isinstance(n, str) and (changing & {*n.split(".")}
                     or (n.startswith("__") and n not in harmless))}  # fmt: skip

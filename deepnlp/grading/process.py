@@ -13,6 +13,7 @@ import struct
 import sys
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from deepnlp.grading import wire
@@ -61,9 +62,8 @@ def _limit(memory: int, seconds: int) -> None:
     with suppress(ImportError, OSError, ValueError):
         import resource
 
-        pages = 0
-        with suppress(OSError), open("/proc/self/statm") as file:  # noqa: PTH123
-            pages = int(file.read().split()[0])
+        statm = Path("/proc/self/statm")
+        pages = int(statm.read_text().split()[0]) if statm.exists() else 0
         size = pages * resource.getpagesize() + memory * 2**20
         limits = {"AS": size, "CPU": seconds, "FSIZE": 0, "CORE": 0, "NPROC": 0}
         for name, limit in limits.items():

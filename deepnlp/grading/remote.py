@@ -6,7 +6,6 @@ import base64
 import copy
 import os
 import pickle
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Any
 
 from deepnlp.grading import wire
@@ -161,9 +161,9 @@ class Session:
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         call = f"from deepnlp.grading.{self.runner} import main; main{self.limits}"
         command = [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"]
-        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        nowhere: Any = {"stderr": subprocess.DEVNULL, "cwd": self.folder.name}
-        self.process = subprocess.Popen(command, env=env, **pipes, **nowhere)
+        self.process = Popen(
+            command, env=env, cwd=self.folder.name, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
+        )
         self.deadline, self.before = time.monotonic() + START, 0.0
         try:
             self.ask("load", self.task["imports"], self.task["lessons"], seconds=START)

@@ -107,7 +107,7 @@ def names_of(lesson: int | str) -> Names:
     return vars(common) | (vars(import_module(module)) if util.find_spec(module) else {})
 
 
-def check_backward_of(layer: Any, inputs: Any, step: Table, say: Names, names: Names) -> Verdict:
+def check_code(layer: Any, inputs: Any, step: Table, say: Names, names: Names) -> Verdict:
     """Check the gradients of a layer by the checker, which reads its code."""
     hints = {key: say[key] for key, mistake in step.get("wrong", {}).items() if len(mistake) == 1}
     kept = deepcopy(layer)
@@ -141,7 +141,7 @@ def check_by_numbers(layer: Any, inputs: Any, step: Table, _: Names, names: Name
 
 
 @np.errstate(all="ignore")  # the verdict says what is wrong
-def check_table(name: str, answer: Any, backward: Backward = check_backward_of) -> Verdict:
+def check_table(name: str, answer: Any, backward: Backward = check_code) -> Verdict:
     """Check an answer as the table of the exercise says.
 
     ``backward`` checks the gradients of a layer: it takes the layer, its inputs, the table of the
