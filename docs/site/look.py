@@ -34,9 +34,8 @@ WIDER = """() => {
 }"""
 
 
-def faults(page: Any, axe: str) -> list[str]:
-    """What is wrong with the page that is shown."""
-    page.evaluate(axe)
+def faults(page: Any) -> list[str]:
+    """What is wrong with the page that is shown, by axe and by its width."""
     options = {"resultTypes": ["violations"]}
     result = page.evaluate("(options) => axe.run(document, options)", options)
     found = []
@@ -80,31 +79,25 @@ def main() -> None:
     number, count = 0, 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        for width, scheme in views:
-            context = browser.new_context(
-                viewport={"width": width, "height": 900},
-                color_scheme=scheme,
-                service_workers="block",
-                reduced_motion="reduce",
-            )
+        context = browser.new_context(service_workers="block", reduced_motion="reduce")
+        for name in pages(options.page):
             page = context.new_page()
-            for name in pages(options.page):
-                elsewhere = Path(name).is_absolute()
-                address = (
-                    f"file://{name}"
-                    if elsewhere
-                    else f"http://127.0.0.1:{server.server_port}/{name}"
-                )
-                page.goto(address, wait_until="domcontentloaded", timeout=600_000)
+            site = f"http://127.0.0.1:{server.server_port}/"
+            address = f"file://{name}" if Path(name).is_absolute() else site + name
+            page.goto(address, wait_until="domcontentloaded", timeout=600_000)
+            page.evaluate(axe.read_text("utf-8"))
+            for width, scheme in views:
+                page.set_viewport_size({"width": width, "height": 900})
+                page.emulate_media(color_scheme=scheme)
                 page.wait_for_timeout(200)
                 number += 1
-                for fault in faults(page, axe.read_text("utf-8")):
+                for fault in faults(page):
                     count += 1
                     print(f"{name} at {width}, {scheme}: {fault}", flush=True)
                 if options.shots:
                     shot = f"{name.strip('/').replace('/', '_')}-{width}-{scheme}.png"
                     page.screenshot(path=options.shots / shot)
-            context.close()
+            page.close()
         browser.close()
     print(f"{number} views, {count} faults")
     sys.exit(count > 0)
