@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from contextlib import closing
 from copy import deepcopy
 from typing import Any
 
@@ -39,14 +40,10 @@ def grade(
     lessons = {lesson_of(task.name) for task in assignment.tasks if ":" not in task.name} - {0}
     asked = {"cells": submission.cells, "imports": assignment.imports, "lessons": lessons}
     limits = assignment.memory, int(2 * assignment.seconds * len(assignment.tasks)) + 30
-    session = Session(asked, limits, assignment.seconds, runner_of(runner))
     text = "\n".join(text for _, text, _ in submission.cells)
-    unusual = ", ".join(sorted(_unusual(text, assignment.imports)))
-    error = submission.error
-    try:
+    unusual, error = ", ".join(sorted(_unusual(text, assignment.imports))), submission.error
+    with closing(Session(asked, limits, assignment.seconds, runner_of(runner))) as session:
         return [_graded(task, session, seed, unusual, error) for task in assignment.tasks]
-    finally:
-        session.end()
 
 
 def _graded(task: Task, session: Session, seed: int, unusual: str, error: str = "") -> Mark:

@@ -64,11 +64,10 @@ class Remote:
     def __call__(self, *given: Any, **named: Any) -> Any:
         """What a call gives there; weights come back where the exercise is to change them."""
         value, left = self._session.ask("call", self, given, named)
-        if self._session.may_change_layers:
-            layers = [each for each in given if isinstance(each, Layer)]
-            for layer, arrays in zip(layers, left, strict=True):
-                for parameter, array in zip(layer.parameters(), arrays, strict=True):
-                    parameter.value[...] = array
+        layers = [each for each in given if isinstance(each, Layer)]
+        for layer, arrays in zip(layers, left) if self._session.may_change_layers else ():
+            for parameter, array in zip(layer.parameters(), arrays, strict=True):
+                parameter.value[...] = array
         return value
 
     def __getattr__(self, name: str) -> Any:
@@ -131,7 +130,7 @@ class Session:
         while not wait([waiting], timeout=0.1).done:
             spent = self._processor_time() - self.before
             if spent > seconds or time.monotonic() > self.deadline:
-                self.end()
+                self.close()
                 raise EndedError("endless", f"It did not end within {seconds:g} seconds.")
         try:
             reply = wire.unpack(waiting.result(), lambda key: Remote(self, key))
@@ -139,13 +138,13 @@ class Session:
                 return reply["value"]
             error = _as_error(*map(str, reply["error"]))
         except (LookupError, TypeError, ValueError):
-            self.end()
+            self.close()
             ended = "It ended the process that it ran in, or the system did."
             wrote = "It wrote what is no answer on the grader's pipe."
             raise EndedError("ended", wrote if waiting.result() else ended) from None
         raise error
 
-    def end(self) -> None:
+    def close(self) -> None:
         """End the process, whatever it is doing."""
         if self.process is not None:
             self.process.kill()
@@ -168,7 +167,7 @@ class Session:
         try:
             self.ask("load", self.task["imports"], self.task["lessons"], seconds=START)
         except (Exception, EndedError) as error:
-            self.end()
+            self.close()
             raise ValueError(f"the runner {self.runner} cannot start: {error.args[-1]}") from error
 
     def _processor_time(self) -> float:

@@ -10,8 +10,8 @@ import base64
 import pickle
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
 from pkgutil import walk_packages
 from types import ModuleType
@@ -95,16 +95,13 @@ class Worker:
         """Run the submission: title and text of each cell, and whether only definitions run."""
         sys.modules[NAME] = self.module
         for title, text, definitions_alone in cells:
-            with self._noting():
-                for node in statements_of(text, title):
-                    with self._noting():
-                        self._run(node, title, definitions_alone)
+            for node in self._tried(statements_of, text, title) or ():
+                self._tried(self._run, node, title, definitions_alone)
 
-    @contextmanager
-    def _noting(self) -> Iterator[None]:
-        """Context of a part that may fail, while the others go on; the first error is kept."""
+    def _tried(self, work: Callable[..., Any], *given: Any) -> Any:
+        """What some work gives, which may fail while the rest goes on; the first error is kept."""
         try:
-            yield
+            return work(*given)
         except BaseException as error:
             self.error = self.error or error
 
