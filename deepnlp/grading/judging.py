@@ -73,7 +73,7 @@ def _graded(task: Task, session: Session, seed: int, unusual: str, error: str = 
 
 
 def _by_numbers(task: Task, session: Session, expected: list[Any]) -> Verdict:
-    """The verdict by the exercise's table or by what is expected, on an answer that stays there."""
+    """The verdict by the exercise's table, or by what is expected; the answer stays where it is."""
     try:
         if task.name:
             table = tables_of(lesson_of(task.name))[task.name.rpartition(":")[2]]

@@ -139,10 +139,8 @@ class Worker:
         layers = [each for each in given if isinstance(each, Layer)]
         return value, [[np.asarray(p.value) for p in layer.parameters()] for layer in layers]
 
-    def of_verdict(
-        self, name: str, own: str, target: str, inputs: list[str], weights: list[str]
-    ) -> tuple[Any, ...]:
-        """What the checks say here, of an exercise or else of a target.
+    def of_verdict(self, name: str, own: str, target: str, inputs: Any, weights: Any) -> Any:
+        """What the checks say here of an exercise, or else of a target on arrays of these shapes.
 
         Whether it is right, the mistake, and a text.
         """
