@@ -22,7 +22,7 @@ from deepnlp.layer import Layer
 
 WAIT = 10  # times its processor time an answer may take on the wall clock,
 LEAST_WAIT = 60.0  # and seconds that it may take at least
-START = 600.0  # seconds in which a process should have loaded NumPy
+START = 300.0  # seconds of processor time in which all should be loaded, WASI be compiled
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
 EXCHANGES = ThreadPoolExecutor()
 #: The modules of the grader with which a process runs a submission, and the variables of the
@@ -163,7 +163,7 @@ class Session:
         self.process = Popen(
             command, env=env, cwd=self.folder.name, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
         )
-        self.deadline, self.before = time.monotonic() + START, 0.0
+        self.deadline, self.before = time.monotonic() + WAIT * START, 0.0
         try:
             self.ask("load", self.task["imports"], self.task["lessons"], seconds=START)
         except (Exception, EndedError) as error:
