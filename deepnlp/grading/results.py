@@ -134,8 +134,7 @@ def report(marks: Sequence[Mark], system: str) -> dict[str, Any]:
 
     The scores of Classroom 50 are whole: where points are not, all are given in hundredths.
     """
-    numbers = [float(value) for mark in marks for value in (mark.score, mark.points)]
-    scale = 1 if all(map(float.is_integer, numbers)) else 100
+    scale = 1 if all(float(n).is_integer() for m in marks for n in (m.score, m.points)) else 100
     values = [
         {f"whole_{key}": round(scale * getattr(mark, key)) for key in ("score", "points")}
         | {**vars(mark), "status": "passed" if mark.ok else "failed"}

@@ -133,8 +133,7 @@ def check_by_numbers(layer: Any, inputs: Any, step: Table, _: Names, names: Name
     def loss(name: str, changed: Any) -> float:
         return float((dy * asnumpy(right_of(step, {**names, name: changed}))).sum())
 
-    values = {name: np.asarray(names[name]) for name in got}
-    floats = {name: value for name, value in values.items() if value.dtype.kind == "f"}
+    floats = {name: x for name in got if (x := np.asarray(names[name])).dtype.kind == "f"}
     right = {f"d{name}": numerical_gradient(partial(loss, name), x) for name, x in floats.items()}
     verdict = compare_values({f"d{name}": gradient for name, gradient in got.items()}, right)
     return Verdict.right("Every gradient agrees with the numbers.") if verdict.ok else verdict
