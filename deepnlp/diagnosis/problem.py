@@ -398,14 +398,29 @@ def _other_numbers(subject: Subject, axes: str) -> None:
     for place, value in enumerate(subject.inputs):
         if not isinstance(value, numpy.ndarray) or not value.ndim:
             continue
+        before = value
         for axis in letters & set(range(min(value.ndim, len(sizes)))):
             is_time = value.ndim > 2 or value.dtype.kind in "iu"
             if value.shape[axis] == sizes[axis] and (axis == 0 or is_time or axes == "all"):
                 value = numpy.concatenate([value, value.take([0], axis)], axis)
         if value.dtype.kind == "f":
             value = value * numpy.exp(0.3 * rng.normal(size=value.shape))
-        subject.inputs[place] = value
+        subject.inputs[place] = still_probabilities(value, before)
     subject.draw_weights(rng)
+
+
+def still_probabilities(value: HostArray, before: HostArray) -> HostArray:
+    """A changed array, whose rows sum to 1 where those before did: as targets they have to.
+
+    Examples
+    --------
+    >>> still_probabilities(numpy.array([1.0, 0.0, 1.0]), numpy.array([1.0, 0.0]))
+    array([0.5, 0. , 0.5])
+    """
+    is_positive = before.dtype.kind == "f" and before.shape[-1:] > (1,) and (before >= 0).all()
+    if is_positive and numpy.allclose(before.sum(axis=-1), 1):
+        value = value / value.sum(axis=-1, keepdims=True)
+    return value
 
 
 def is_one(factor: float) -> bool:

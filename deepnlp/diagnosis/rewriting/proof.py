@@ -1,7 +1,7 @@
 """Whether a repair holds for other numbers, and for other shapes where the code allows them.
 
 With few numbers a wrong line can be right by chance: ``A.shape[1]`` and ``b.shape[1]`` may be equal
-here. So the inputs and weights are changed, and the inputs made longer by one along an axis; each
+here. So the inputs and weights are changed, and the inputs made longer by two along an axis; each
 time the gradients with the repair are compared with slopes of forward along random directions.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.problem import Problem
+from deepnlp.diagnosis.problem import Problem, still_probabilities
 from deepnlp.diagnosis.rewriting.evaluator import Evaluator
 from deepnlp.diagnosis.rewriting.trials import Trials
 from deepnlp.gradcheck.numeric import HostArray
@@ -24,7 +24,7 @@ from deepnlp.gradcheck.variables import Input
 CLOSE = 1e-4
 """How far a gradient may be from a slope that central differences give."""
 
-SHAPES = 2
+SHAPES = 3
 """In as many other shapes a repair is tried."""
 
 _APART = 0.2  # of its size, by which each number is moved
@@ -119,11 +119,16 @@ def _sizes(subject: Subject) -> Iterator[int]:
 
 
 def _longer(value: Any, size: int) -> Any:
-    """An array with one entry more along each axis of a size, the first ones again."""
+    """An array with two entries more along each axis of a size, the first ones again.
+
+    Two, so that an even size stays one and a stride of two has another step.
+    """
     if isinstance(value, numpy.ndarray):
-        for axis, n in enumerate(value.shape):
+        before = value
+        for axis, n in enumerate(before.shape):
             if n == size:
-                value = numpy.take(value, numpy.arange(n + 1) % n, axis=axis)
+                value = numpy.take(value, numpy.arange(n + 2) % n, axis=axis)
+        value = still_probabilities(value, before)
     elif isinstance(value, list | tuple):
         return type(value)(_longer(one, size) for one in value)
     elif isinstance(value, dict):
