@@ -21,8 +21,8 @@ from deepnlp.models import Model
 from deepnlp.text import Vocabulary
 
 FLOATS = ("float16", "float32", "float64")
+#: Trained models in the package, by name; docs/pretrained.md says how each was made.
 PRETRAINED = {path.stem: path for path in Path(__file__).with_name("pretrained").glob("*.npz")}
-"""Trained models in the package, by name; docs/pretrained.md says how each was made."""
 
 
 def save(

@@ -30,7 +30,4 @@ def assert_gradients(layer: Any, *inputs: Any, **options: Any) -> Report:
     True
     """
     __tracebackhide__ = True  # pytest shows the line of the test
-    report = check_gradients(layer, *inputs, **{"quiet": True, **options})
-    if not report.ok:
-        raise AssertionError(f"{report.failure()}\n{report}")
-    return report
+    return check_gradients(layer, *inputs, **{"quiet": True, **options}).or_raise()

@@ -52,21 +52,19 @@ def run(
         replace FILE if it exists.
     """
     path = Path(out)
-    if half:
-        if path.suffix != ".npz" or to or side:
-            raise ValueError(f"--half writes a checkpoint: expected a name in .npz, got {out}")
-        refuse_to_replace(path, overwrite)
-        save(path, load(model), half=True)
-        size = path.stat().st_size
-        return Answer({"out": out, "format": "npz", "bytes": size}, f"{out}: {megabytes(size)}")
-    format = format_for(path, to)
+    if half and (path.suffix != ".npz" or to):
+        raise ValueError(f"--half writes a checkpoint: expected a name in .npz, got {out}")
+    format = "npz" if half else format_for(path, to)
     if side is not None and format != "glove":
         raise ValueError(f"--side goes with --to glove, this is --to {format}")
     words = path.with_suffix(".vocab.json") if format == "torch" else None
     for file in filter(None, (path, words)):
         refuse_to_replace(file, overwrite)
     loaded: Any = load(model)
-    write_model(path, loaded, format, side or "input")
+    if half:
+        save(path, loaded, half=True)
+    else:
+        write_model(path, loaded, format, side or "input")
     if format == "glove" and loaded.parameters()[0].dtype != "float32":
         print("note: the vectors were rounded to float32", file=sys.stderr)
     facts = {"out": str(path), "format": format, "module": None, "size": loaded.size()}

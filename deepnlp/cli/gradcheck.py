@@ -119,7 +119,7 @@ def _check(
         if isinstance(own, Path):
             return check_gradients(own, **options)
         if call is None:
-            made, positional, named = build_own(own, inputs, weights, rng)
+            made, positional, named, _ = build_own(own, inputs, weights, rng)
         else:
             made, positional, named = call_of(own, call, {"np": np, "rng": rng})
         return check_gradients(made, *positional, **options, **named)

@@ -71,13 +71,10 @@ def run(
         marks[submission.name] = grade(submission, loaded, seed, runner or "")
     files = write_results(Path(out), marks, loaded) if out is not None else []
     points = sum(task.points for task in loaded.tasks)
-    rows = [
-        [name, f"{total(own):g}", *(mark.diagnosis or "right" for mark in own)]
-        for name, own in marks.items()
-    ]
-    titles = [task.title for task in loaded.tasks]
-    shown = table(["submission", f">of {points:g}", *titles], rows)
+    headings = ["submission", f">of {points:g}", *(task.title for task in loaded.tasks)]
+    mistakes = {name: [mark.diagnosis or "right" for mark in own] for name, own in marks.items()}
+    rows = [[name, f"{total(own)[0]:g}", *mistakes[name]] for name, own in marks.items()]
     facts = {"seed": seed, "points": points, "files": [*map(str, files)]}
     results = {name: report(own, "gradescope") for name, own in marks.items()}
     where = f"\n\n{Path(out) / 'class.html'}" if out is not None else ""
-    return Answer({**facts, "submissions": results}, shown + where)
+    return Answer({**facts, "submissions": results}, table(headings, rows) + where)

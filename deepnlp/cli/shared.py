@@ -30,13 +30,8 @@ class Answer(NamedTuple):
 Flag = Annotated[bool, Option()]
 Count = Annotated[int | None, Option(low=1)]
 Out = Annotated[str, Option(metavar="FILE")]
-Model = Annotated[
-    str,
-    Option(
-        "a run folder, a checkpoint (.npz) of one, or a model of deepnlp: pydocs-small, dates",
-        metavar="RUN_OR_CHECKPOINT",
-    ),
-]
+MODELS = "a run folder, a checkpoint (.npz) of one, or a model of deepnlp: pydocs-small, dates"
+Model = Annotated[str, Option(MODELS, metavar="RUN_OR_CHECKPOINT")]
 CorpusName = Annotated[str | None, Option(metavar="NAME|PATH")]
 Split = Annotated[str, Option("the split to measure", choices=("train", "valid", "test"))]
 Side = Annotated[str | None, Option(choices=("input", "output"))]

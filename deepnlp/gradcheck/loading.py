@@ -141,8 +141,8 @@ def _module(file: Path) -> ModuleType:
         raise ValueError(told) from error
 
 
+#: What runs of a notebook: no training, and no plots.
 DEFINED = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
-"""What runs of a notebook: no training, and no plots."""
 
 
 def statements_of(text: str, title: str) -> list[ast.stmt]:

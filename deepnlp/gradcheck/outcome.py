@@ -1,22 +1,13 @@
 """What every check has found: for test files an error, for graders a number."""
 
 from collections.abc import Mapping
-from typing import Protocol, TypeVar
-
-
-class _Found(Protocol):
-    @property
-    def ok(self) -> bool: ...
-    @property
-    def diagnosis(self) -> str | None: ...
-    def failure(self) -> str: ...
-
-
-Found = TypeVar("Found", bound=_Found)
+from typing import Any, Self
 
 
 class Outcome:
     """What a check has found: whether all is right (``ok``), and the name of the mistake if not.
+
+    A class of outcomes has ``ok``, ``diagnosis`` and ``failure()``, the text on what is wrong.
 
     Examples
     --------
@@ -27,7 +18,7 @@ class Outcome:
     AssertionError: db has the wrong sign.
     """
 
-    def or_raise(self: Found) -> Found:
+    def or_raise(self) -> Self:
         """The outcome itself if all is right, so that a test or a cell of a grader passes.
 
         Raises
@@ -36,11 +27,12 @@ class Outcome:
             With what is wrong and the likely cause.
         """
         __tracebackhide__ = True  # pytest shows the line that called
-        if not self.ok:
-            raise AssertionError(self.failure())
+        found: Any = self
+        if not found.ok:
+            raise AssertionError(found.failure())
         return self
 
-    def marks(self: Found, points: float, partial: Mapping[str, float] | None = None) -> float:
+    def marks(self, points: float, partial: Mapping[str, float] | None = None) -> float:
         """The points that are earned, as the last line of a grader's cell.
 
         Parameters
@@ -56,5 +48,6 @@ class Outcome:
         >>> Verdict.wrong("sign", "db has the wrong sign.").marks(4, {"sign": 0.5})
         2.0
         """
-        share = 1.0 if self.ok else (partial or {}).get(self.diagnosis or "", 0.0)
+        found: Any = self
+        share = 1.0 if found.ok else (partial or {}).get(found.diagnosis or "", 0.0)
         return float(points * share)

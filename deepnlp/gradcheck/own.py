@@ -29,20 +29,17 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def build_own(
-    own: Own,
-    inputs: list[str],
-    weights: list[str],
-    rng: Generator,
-    arguments: dict[str, Any] | None = None,
-) -> tuple[Any, list[Any], dict[str, Any]]:
+    own: Own, inputs: list[str], weights: list[str], rng: Generator
+) -> tuple[Any, list[Any], dict[str, Any], dict[str, Any]]:
     """What is checked, made at random, with inputs for it, by position and by name.
+
+    Last come the arguments with which a class was made.
 
     ``inputs`` are texts such as ``"N=3,D=4"``, one for each input of forward; the shape of one that
     is left out follows from its name. For an input of integers, V says how many ids there are and
     is no axis. ``weights`` are texts such as ``"Wx=D,4H"``; customary names and sizes need none.
-    The arguments of a class are put into ``arguments``.
     """
-    layer: Any = own
+    layer, made = own, dict[str, Any]()
     first = own[0] if isinstance(own, tuple) else own
     called: Any = getattr(first, "forward", first)
     taken = inspect.signature(called).parameters
@@ -64,8 +61,6 @@ def build_own(
     else:
         made = _arguments(own, usual, shapes, sizes, rng)
         layer, known = own(**made), shapes
-        if arguments is not None:
-            arguments.update(made)
         forward = getattr(layer, "forward", getattr(layer, "loss", None))
     arrays: list[Any] = []
     named: dict[str, Any] = {}
@@ -90,7 +85,7 @@ def build_own(
             named[name] = value
         else:
             arrays.append(value)
-    return layer, arrays, named
+    return layer, arrays, named, made
 
 
 def _read_named(text: str, taken: set[str]) -> tuple[str, Any] | None:

@@ -105,10 +105,10 @@ class Report(Outcome):
     runs: dict[str, int] = field(default_factory=dict)
 
     def failure(self) -> str:
-        """What is wrong, on one line: the gradients, and the likely cause of each."""
+        """What is wrong, on a line: the gradients, the likely cause of each; then the table."""
         wrong = ", ".join(row.name for row in self.rows if not row.ok)
         told = "; ".join(map(str, self.causes)) or "no likely cause"
-        return f"{self.subject}: wrong: {wrong}. {told}"
+        return f"{self.subject}: wrong: {wrong}. {told}\n{self}"
 
     @property
     def diagnosis(self) -> str | None:

@@ -1,7 +1,8 @@
 """Marks for submissions: ``deepnlp grade``.
 
 What a student has handed in runs in a process of its own (:mod:`deepnlp.grading.worker`), shut in
-by the operating system (:mod:`deepnlp.grading.sandbox`). The grader hands it numbers and gets
+by the operating system (:mod:`deepnlp.grading.process`) or by WebAssembly
+(:mod:`deepnlp.grading.wasi`). The grader hands it numbers and gets
 numbers back (:mod:`deepnlp.grading.wire`), and decides from these, with solutions that never leave
 the grader. docs/grading.md says what this is safe against.
 """

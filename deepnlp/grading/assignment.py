@@ -25,13 +25,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from deepnlp.files.reading import read_toml
 from deepnlp.lessons.exercises.registry import find_exercise
+
+#: What a value of TOML may be, by the type of its field.
+ALLOWED: Any = {"float": (int, float), "int": int, "str": str, "list": list, "dict": dict}
 
 
 @dataclass(frozen=True)
@@ -100,45 +103,40 @@ class Assignment:
         table = read_toml(path)
         tasks = table.pop("exercise", [])
         try:
-            if not isinstance(tasks, list) or not tasks:
+            if not tasks or not isinstance(tasks, list) or {*map(type, tasks)} != {dict}:
                 raise ValueError("expected one or more tables [[exercise]]")
-            values = _checked(cls, {"title": path.stem, "partial": {}, **table}, {"tasks"})
-            made = [_task(entry, path.resolve().parent, values["partial"]) for entry in tasks]
+            known = _checked(cls, {"title": path.stem, "partial": {}, **table}, "tasks")
+            made = [_task(entry, path.resolve().parent, known["partial"]) for entry in tasks]
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
-        return cls(tasks=made, **values)
+        return cls(tasks=made, **known)
 
 
-def _task(table: Any, folder: Path, partial: Any) -> Task:
+def _task(table: dict[str, Any], folder: Path, partial: dict[str, float]) -> Task:
     """A task, its reference beside the file and its title filled in."""
-    if not isinstance(table, dict):
-        raise ValueError("an exercise should be a table [[exercise]]")
-    values = _checked(Task, {"partial": {}, **table})
-    values["partial"] = partial | values["partial"]
-    task = Task(**values)
+    task = Task(**_checked(Task, {"points": 0, **table}))
+    task = replace(task, partial=partial | task.partial)
     shares = [v for v in task.partial.values() if type(v) not in (int, float) or not 0 <= v <= 1]
     if task.points <= 0 or shares:
-        raise ValueError("points should be above 0, and a share of them from 0 to 1")
+        raise ValueError("an exercise needs points: points should be above 0, shares from 0 to 1")
     if bool(task.name) == bool(task.target):
         raise ValueError("an exercise has either a name, such as '6.4', or a target")
     if task.name:
         sys.path[:0] = [str(folder)] if ":" in task.name and str(folder) not in sys.path else []
-        return Task(**{"title": find_exercise(task.name).heading, **values})
-    if not (folder / task.reference).is_file():
+        heading = find_exercise(task.name).heading
+        return replace(task, title=task.title or heading)
+    reference = folder / task.reference
+    if not reference.is_file():
         raise ValueError(f"{task.target} needs a reference, the file with the right one")
-    return Task(**{"title": task.target, **values, "reference": str(folder / task.reference)})
+    return replace(task, title=task.title or task.target, reference=str(reference))
 
 
-def _checked(kind: Any, table: dict[str, Any], without: Any = ()) -> dict[str, Any]:
-    """The values of a table, each in the type of its field."""
-    fields = {k: f for k, f in kind.__dataclass_fields__.items() if k not in without}
+def _checked(kind: Any, table: dict[str, Any], hidden: str = "") -> dict[str, Any]:
+    """The values of a table, each in the type of its field; one of the fields is hidden."""
+    types = {f.name: f.type.partition("[")[0] for f in fields(kind) if f.name != hidden}
     for key, value in table.items():
-        if key not in fields:
-            raise ValueError(f"{key} is unknown: expected one of {', '.join(fields)}")
-        wanted = fields[key].type.partition("[")[0]
-        allowed: Any = {"float": (int, float), "list": list, "dict": dict, "str": str, "int": int}
-        if not isinstance(value, allowed[wanted]) or isinstance(value, bool):
-            raise ValueError(f"{key} should be a {wanted}, got {value!r}")
-    if "points" in fields and "points" not in table:
-        raise ValueError("an exercise needs points")
+        if key not in types:
+            raise ValueError(f"{key} is unknown: expected one of {', '.join(types)}")
+        if not isinstance(value, ALLOWED[types[key]]) or isinstance(value, bool):
+            raise ValueError(f"{key} should be a {types[key]}, got {value!r}")
     return table

@@ -5,12 +5,14 @@ harm. ``deepnlp grade`` is for all.
 """
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from deepnlp.files.writing import to_json
 from deepnlp.grading.assignment import Assignment
 from deepnlp.grading.forms import DATA, fill_in
+from deepnlp.grading.results import write_files
 
 CELLS = ("nbgrader", "otter")
 
@@ -22,32 +24,19 @@ def write_cells(out: Path, assignment: Assignment, kind: str) -> list[Path]:
         if not (task.name and task.answer):
             needed = "a cell needs the name of an exercise, and what is handed in for it"
             raise ValueError(f'{task.title}: {needed}: answer = "MyAffine"')
-        name = "q" + re.sub(r"\W", "_", task.name)
-        values = {
-            **vars(task),
-            "id": name,
-            "graded_id": f"{name}_check",
-            "none": None,
-            "outputs": [],
-        }
-        texts = {f"{key}_text": text.format(**values) for key, text in DATA["cells"].items()}
-        cells += [fill_in(f"nbgrader_{part}", values | texts) for part in ("answer", "graded")]
-        tests[out / f"{name}.py"] = _otter(values)
-    if kind == "nbgrader":
-        tests = {out: to_json(fill_in("nbgrader", {"cells": cells}), 1)}
-    else:
-        out.mkdir(parents=True, exist_ok=True)
-    for file, text in tests.items():
-        file.write_text(text + "\n", encoding="utf-8")
-    return [*tests]
+        values = {**vars(task), "id": "q" + re.sub(r"\W", "_", task.name)}
+        cells += [fill_in(DATA[part], values) for part in ("nbgrader_answer", "nbgrader_graded")]
+        tests[out / f"{values['id']}.py"] = _otter(values)
+    notebook = fill_in(DATA["nbgrader"], {"cells": cells})
+    return write_files({out: to_json(notebook, 1)} if kind == "nbgrader" else tests)
 
 
 def _otter(values: dict[str, Any]) -> str:
     """The test file of a task: cases whose points add up to what ``marks`` gives."""
     points, shares = values["points"], values["partial"].values()
-    levels = sorted({points} | {points * share for share in shares if share > 0})
+    levels = sorted({points, *(points * share for share in shares if share)})
     cases = [
-        DATA["otter"]["case"].format(number=k, earned=level - before, least=level, **values)
-        for k, (before, level) in enumerate(zip([0.0, *levels], levels), 1)
+        fill_in(DATA["otter"]["case"], {**values, "number": k, "earned": b - a, "least": b})
+        for k, (a, b) in enumerate(pairwise([0.0, *levels]), 1)
     ]
-    return str(DATA["otter"]["file"].format(cases="".join(cases), **values))
+    return str(fill_in(DATA["otter"]["file"], {**values, "cases": "".join(cases)}))

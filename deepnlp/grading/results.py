@@ -5,20 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import re
+import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from string import Template
+from statistics import fmean
 from typing import Any
 
 from deepnlp.files.reading import content_of, decode
 from deepnlp.files.writing import to_json
 from deepnlp.gradcheck.cells import cells_of
 from deepnlp.grading.assignment import Assignment
-from deepnlp.grading.forms import fill_in
+from deepnlp.grading.forms import DATA, fill_in
 
 ENDINGS = (".ipynb", ".py")
 
@@ -89,9 +90,7 @@ def submissions_in(paths: Sequence[str]) -> list[Submission]:
     found: dict[str, Path] = {}
     for path in map(Path, paths):
         if not path.exists():
-            raise FileNotFoundError(
-                f"no submission {path}: expected a notebook, a module, a folder"
-            )
+            raise FileNotFoundError(f"no submission {path}: expected a notebook, module or folder")
         folder, inside = (path, path.rglob("*")) if path.is_dir() else (path.parent, [path])
         for file in sorted(inside):
             parts = file.relative_to(folder).parts
@@ -109,20 +108,25 @@ def submissions_in(paths: Sequence[str]) -> list[Submission]:
 
 def write_results(out: Path, marks: Mapping[str, list[Mark]], assignment: Assignment) -> list[Path]:
     """Write the marks of a class to a folder: a table, a page, and a folder for each student."""
-    files = {"marks.csv": _csv(marks), "class.html": class_page(marks, assignment)}
+    texts = {"marks.csv": _csv(marks), "class.html": class_page(marks, assignment)}
     for name, own in marks.items():
-        files[f"{name}/results.json"] = to_json(report(own, "gradescope"), 2)
-        files[f"{name}/result.json"] = to_json(report(own, "classroom50"), 2)
-        files[f"{name}/message.md"] = message(own, assignment)
-    for file, text in files.items():
-        (out / file).parent.mkdir(parents=True, exist_ok=True)
-        (out / file).write_text(text + "\n", encoding="utf-8")
-    return [out / file for file in files]
+        texts[f"{name}/results.json"] = to_json(report(own, "gradescope"), 2)
+        texts[f"{name}/result.json"] = to_json(report(own, "classroom50"), 2)
+        texts[f"{name}/message.md"] = message(own, assignment)
+    return write_files({out / file: text for file, text in texts.items()})
 
 
-def total(marks: Sequence[Mark]) -> float:
-    """The points of all exercises."""
-    return sum(mark.score for mark in marks)
+def write_files(texts: Mapping[Path, str]) -> list[Path]:
+    """Write texts to files, in folders that are made where they are missing; gives the files."""
+    for file, text in texts.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n", encoding="utf-8")
+    return [*texts]
+
+
+def total(marks: Sequence[Mark]) -> tuple[float, float]:
+    """What all exercises have earned, and their points."""
+    return sum(mark.score for mark in marks), sum(mark.points for mark in marks)
 
 
 def report(marks: Sequence[Mark], system: str) -> dict[str, Any]:
@@ -130,40 +134,40 @@ def report(marks: Sequence[Mark], system: str) -> dict[str, Any]:
 
     The scores of Classroom 50 are whole: where points are not, all are given in hundredths.
     """
-    numbers = [value for mark in marks for value in (mark.score, mark.points)]
-    scale = 1 if all(float(value).is_integer() for value in numbers) else 100
-    tests = []
-    for mark in marks:
-        whole = {f"whole_{key}": round(scale * getattr(mark, key)) for key in ("score", "points")}
-        tests.append({**vars(mark), **whole, "status": "passed" if mark.ok else "failed"})
-    values = {key: sum(test[key] for test in tests) for key in ("score", *whole)}
-    values["now"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    values["tests"] = [fill_in(f"{system}_test", test) for test in tests]
-    return fill_in(system, values)
+    scale = 1 if all(float(n).is_integer() for m in marks for n in (m.score, m.points)) else 100
+    values = [
+        {f"whole_{key}": round(scale * getattr(mark, key)) for key in ("score", "points")}
+        | {**vars(mark), "status": "passed" if mark.ok else "failed"}
+        for mark in marks
+    ]
+    summed = {
+        key: sum(of[key] for of in values) for key in ("score", "whole_score", "whole_points")
+    }
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    tests = [fill_in(DATA[f"{system}_test"], of) for of in values]
+    return dict(fill_in(DATA[system], {**summed, "now": now, "tests": tests}))
 
 
 def message(marks: Sequence[Mark], assignment: Assignment) -> str:
     """What a student reads, in Markdown."""
-    points = sum(mark.points for mark in marks)
-    lines = [f"# {assignment.title}: {total(marks):g} of {points:g} points", ""]
+    score, points = total(marks)
+    parts = [f"# {assignment.title}: {score:g} of {points:g} points"]
     for mark in marks:
-        lines += [f"## {mark.title}: {mark.score:g} of {mark.points:g}", ""]
-        lines += [f"    {line}" for line in mark.text.splitlines()] + [""]
-    return "\n".join(lines)
+        parts.append(f"## {mark.title}: {mark.score:g} of {mark.points:g}")
+        parts.append(textwrap.indent(mark.text, "    "))
+    return "\n\n".join(parts)
 
 
 def _csv(marks: Mapping[str, list[Mark]]) -> str:
     """A line for each student: the sum, then points, mistake and note of each exercise."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
     first = next(iter(marks.values()))
     columns = [f"{m.title}{what}" for m in first for what in ("", " (mistake)", " (note)")]
-    rows.writerow(["submission", "score", "points", *columns])
+    rows = [["submission", "score", "points", *columns]]
     for name, own in marks.items():
         cells = [value for m in own for value in (f"{m.score:g}", m.diagnosis or "", m.note)]
-        rows.writerow(
-            map(_plain, [name, f"{total(own):g}", f"{sum(m.points for m in own):g}", *cells])
-        )
+        rows.append([name, *(f"{value:g}" for value in total(own)), *cells])
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(map(_plain, row) for row in rows)
     return text.getvalue().rstrip("\n")
 
 
@@ -174,28 +178,21 @@ def _plain(text: str) -> str:
 
 def class_page(marks: Mapping[str, list[Mark]], assignment: Assignment) -> str:
     """The page of a class: how often each mistake was made, by exercise, and the marks of all."""
-    count, exercises = len(marks), []
+    count, exercises, students = len(marks), [], []
     for of_task in zip(*marks.values(), strict=True):
-        seen = Counter("right" if m.ok else m.diagnosis or "wrong" for m in of_task)
-        bars = [
-            (n, f'{k}<td><meter max="{count}" value="{k}"></meter>') for n, k in seen.most_common()
-        ]
-        exercises.append(f"<h2>{escape(of_task[0].title)}</h2><table>{_rows(bars)}</table>")
-    students = []
+        seen = Counter(mark.diagnosis or "right" for mark in of_task).most_common()
+        meter = f'{{0}}<td><meter max="{count}" value="{{0}}"></meter>'
+        rows = _rows((name, meter.format(times)) for name, times in seen)
+        exercises.append(f"<h2>{escape(of_task[0].title)}</h2><table>{rows}</table>")
     for name, own in marks.items():
         notes = "; ".join(dict.fromkeys(mark.note for mark in own if mark.note))
-        students.append((name, f"{total(own):g}<td>{escape(notes)}"))
-    template = Template(Path(__file__).with_name("class.html").read_text("utf-8"))
-    return template.substitute(
-        title=escape(assignment.title),
-        count=count,
-        mean=f"{sum(map(total, marks.values())) / count:.1f}",
-        points=f"{sum(mark.points for mark in next(iter(marks.values()))):g}",
-        exercises="\n".join(exercises),
-        students=_rows(students),
-    )
+        students.append((name, f"{total(own)[0]:g}<td>{escape(notes)}"))
+    scores, points = zip(*map(total, marks.values()))
+    values = {"title": escape(assignment.title), "count": count, "exercises": "\n".join(exercises)}
+    values |= {"mean": fmean(scores), "points": points[0], "students": _rows(students)}
+    return Path(__file__).with_name("class.html").read_text("utf-8").format_map(values)
 
 
-def _rows(rows: Sequence[tuple[str, str]]) -> str:
+def _rows(rows: Iterable[tuple[str, str]]) -> str:
     """Rows of a table: a name, and what stands beside it as HTML."""
     return "\n".join(f"<tr><td>{escape(name)}<td>{cells}</tr>" for name, cells in rows)

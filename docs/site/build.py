@@ -196,7 +196,8 @@ def address_of_page(html: Path, address: str) -> None:
 
 def sphinx(builder: str, *options: str) -> None:
     """Run a builder of Sphinx on what was gathered."""
-    command = [sys.executable, "-m", "sphinx", "-b", builder, "-c", HERE, "-d", SITE / "doctrees"]
+    trees = SITE / ("gettext.doctrees" if builder == "gettext" else "doctrees")  # marked otherwise
+    command = [sys.executable, "-m", "sphinx", "-b", builder, "-c", HERE, "-d", trees]
     subprocess.run([*command, *options, SOURCE, SITE / builder], check=True)
 
 

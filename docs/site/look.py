@@ -1,9 +1,10 @@
 """Look at the pages of the built site in headless Chromium: ``python docs/site/look.py``.
 
 Every page is opened at two widths, light and dark. What axe calls serious or critical is printed,
-and a page that is wider than its window. ``--shots FOLDER`` keeps pictures; arguments name some
-pages of the site, or HTML files elsewhere, such as the ``class.html`` of a teacher. axe is that of
-the package ``axe-playwright-python``. The exit code is 1 if there is a fault.
+and a page that is wider than its window. Contrast, which takes most of the time, is measured wide
+and light, and narrow and dark. ``--shots FOLDER`` keeps pictures; arguments name some pages of the
+site, or HTML files elsewhere, such as the ``class.html`` of a teacher. axe is that of the package
+``axe-playwright-python``. The exit code is 1 if there is a fault.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ WIDER = """() => {
 }"""
 
 
-def faults(page: Any, axe: str) -> list[str]:
-    """What is wrong with the page that is shown."""
-    page.evaluate(axe)
-    options = {"resultTypes": ["violations"]}
+def faults(page: Any, contrast: bool) -> list[str]:
+    """What is wrong with the page that is shown, by axe and by its width."""
+    rules = {"color-contrast": {"enabled": contrast}}
+    options = {"resultTypes": ["violations"], "rules": rules}
     result = page.evaluate("(options) => axe.run(document, options)", options)
     found = []
     for fault in result["violations"]:
@@ -74,37 +75,30 @@ def main() -> None:
     handler = partial(_Quiet, directory=str(SITE))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    views = [(width, scheme) for width in WIDTHS for scheme in SCHEMES]
-    if options.quick:
-        views = list(zip(WIDTHS, SCHEMES, strict=True))
+    full = list(zip(WIDTHS, SCHEMES, strict=True))
+    views = full if options.quick else [(width, scheme) for width in WIDTHS for scheme in SCHEMES]
     number, count = 0, 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        for width, scheme in views:
-            context = browser.new_context(
-                viewport={"width": width, "height": 900},
-                color_scheme=scheme,
-                service_workers="block",
-                reduced_motion="reduce",
-            )
+        context = browser.new_context(service_workers="block", reduced_motion="reduce")
+        for name in pages(options.page):
             page = context.new_page()
-            for name in pages(options.page):
-                elsewhere = Path(name).is_absolute()
-                address = (
-                    f"file://{name}"
-                    if elsewhere
-                    else f"http://127.0.0.1:{server.server_port}/{name}"
-                )
-                page.goto(address, wait_until="domcontentloaded", timeout=600_000)
+            site = f"http://127.0.0.1:{server.server_port}/"
+            address = f"file://{name}" if Path(name).is_absolute() else site + name
+            page.goto(address, wait_until="domcontentloaded", timeout=600_000)
+            page.evaluate(axe.read_text("utf-8"))
+            for width, scheme in views:
+                page.set_viewport_size({"width": width, "height": 900})
+                page.emulate_media(color_scheme=scheme)
                 page.wait_for_timeout(200)
                 number += 1
-                for fault in faults(page, axe.read_text("utf-8")):
+                for fault in faults(page, (width, scheme) in full):
                     count += 1
                     print(f"{name} at {width}, {scheme}: {fault}", flush=True)
                 if options.shots:
                     shot = f"{name.strip('/').replace('/', '_')}-{width}-{scheme}.png"
                     page.screenshot(path=options.shots / shot)
-            context.close()
+            page.close()
         browser.close()
     print(f"{number} views, {count} faults")
     sys.exit(count > 0)

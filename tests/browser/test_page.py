@@ -181,7 +181,7 @@ def test_a_loop_that_does_not_end_is_stopped_and_the_page_goes_on(opened):
     page.click("#run")
     page.wait_for_selector("#stop:visible")
     page.wait_for_function(
-        "/Stopped after/.test(document.getElementById('report').textContent)", timeout=90_000
+        "/Stopped after/.test(document.getElementById('report').textContent)", timeout=300_000
     )
     wait_until_ready(page)
     write(page, code)

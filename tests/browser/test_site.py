@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from tests.browser.tools import ROOT, of_site
+from tests.browser import lite
+from tests.browser.tools import ROOT, of_site, served
 
 
 @pytest.fixture(scope="module")
@@ -158,3 +159,19 @@ def test_all_links_are_well_formed():
         if (wrong := module.fault(link, page))
     }
     assert found == {}
+
+
+@pytest.mark.slow
+def test_a_search_from_the_first_page_finds_a_lesson():
+    html = ROOT / "build" / "site" / "html"
+    if not (html / "searchindex.js").exists():
+        pytest.skip("no site: make docs builds it")
+    with served(html) as (address, _), lite.chromium() as browser:
+        page = browser.new_context(service_workers="block").new_page()
+        page.goto(address, wait_until="domcontentloaded")
+        page.fill("input[name=q]", "clip gradients")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#search-results li a", timeout=60_000)
+        found = page.eval_on_selector_all("#search-results li a", "all => all.map(a => a.href)")
+        assert any("06_gradients_and_gates" in link for link in found)
+        assert page.goto(found[0]).ok

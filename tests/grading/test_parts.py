@@ -25,7 +25,8 @@ class Loop(remote.Session):
 
     def __init__(self, text):
         super().__init__({}, (0, 0), 60.0)
-        self.worker = Worker([("submission.py", text, False)])
+        self.worker = Worker()
+        self.worker.of_run([("submission.py", text, False)])
 
     def begin(self):
         pass
@@ -81,6 +82,22 @@ class MyAffine:
     mark = judging._graded(task, session, 0, "")
     assert (mark.ok, mark.score) == (False, 0)
     assert "says that it is right" in mark.note
+
+
+def test_a_fault_of_the_teacher_is_no_students_mistake(tmp_path):
+    task = task_of(tmp_path, '[[exercise]]\ntarget = "affine"\nreference = "solution.py"\n'
+                   'input = ["N=four"]\npoints = 2')[0]  # fmt: skip
+    with pytest.raises(ValueError, match="N=four"):
+        judging._graded(task, Loop(""), 0, "")
+
+
+def test_what_a_line_hands_to_check_is_noted_and_not_run(tmp_path):
+    session = Loop("a = 1\nprint(check('1.1', a), check('1.2', [a, 2]))\na = 3")
+    assert session.ask("exercise", "1.1", "") == 3
+    assert session.ask("exercise", "1.2", "") == [3, 2]
+    assert session.ask("exercise", "1.3", "") is ...
+    mark = judging._graded(Task(points=1, name="1.1", answer="absent"), session, 0, "")
+    assert (mark.diagnosis, mark.text) == ("empty", "Not yet: there is no absent.")
 
 
 def test_what_cannot_start_is_no_fault_of_a_submission():

@@ -15,13 +15,7 @@ from typing import Any
 import numpy as np
 
 import deepnlp
-from deepnlp.lessons.exercises.tables import (
-    Backward,
-    check_backward_of,
-    check_table,
-    lesson_of,
-    tables_of,
-)
+from deepnlp.lessons.exercises.tables import Backward, check_code, check_table, lesson_of, tables_of
 from deepnlp.lessons.exercises.verdict import EMPTY, WRONG_TYPE, RefusedError, Verdict, is_empty
 
 
@@ -166,7 +160,7 @@ def find_exercise(name: str) -> Exercise:
     return known[key]
 
 
-def judge(name: str, answer: Any, backward: Backward = check_backward_of) -> Verdict:
+def judge(name: str, answer: Any, backward: Backward = check_code) -> Verdict:
     """The verdict on an answer, without a limit of time; nothing is printed.
 
     ``backward`` checks the gradients of a layer, as for :func:`check_table`.

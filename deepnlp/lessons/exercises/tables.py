@@ -56,7 +56,7 @@ on each.
 import tomllib
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from importlib import import_module, util
 from itertools import combinations
 from pathlib import Path
@@ -107,15 +107,15 @@ def names_of(lesson: int | str) -> Names:
     return vars(common) | (vars(import_module(module)) if util.find_spec(module) else {})
 
 
-def check_backward_of(layer: Any, inputs: Any, step: Table, say: Names, names: Names) -> Verdict:
+def check_code(layer: Any, inputs: Any, step: Table, say: Names, names: Names) -> Verdict:
     """Check the gradients of a layer by the checker, which reads its code."""
     hints = {key: say[key] for key, mistake in step.get("wrong", {}).items() if len(mistake) == 1}
     kept = deepcopy(layer)
     verdict = check_backward(layer, *inputs, hints=hints, weights=step.get("weights", ()))
-    if verdict.diagnosis == ZERO:  # a class may keep its weights where the checker does not look
-        by_numbers = check_by_numbers(kept, inputs, step, say, names)
-        return by_numbers if by_numbers.ok else verdict
-    return verdict
+    if verdict.diagnosis != ZERO:
+        return verdict
+    by_numbers = check_by_numbers(kept, inputs, step, say, names)
+    return by_numbers if by_numbers.ok else verdict  # weights kept where the checker does not look
 
 
 def check_by_numbers(layer: Any, inputs: Any, step: Table, _: Names, names: Names) -> Verdict:
@@ -129,21 +129,18 @@ def check_by_numbers(layer: Any, inputs: Any, step: Table, _: Names, names: Name
         places = [name for name in places if np.asarray(names[name]).dtype.kind == "f"]
     got = dict(zip(places, listed, strict=True))
     got |= {name: gradient_of(layer, name, k) for k, name in enumerate(step.get("weights", ()))}
-    for name, gradient in got.items():
-        value = np.asarray(names[name])
-        if value.dtype.kind == "f":
 
-            def loss(changed: Any, name: str = name) -> float:
-                return float((dy * asnumpy(right_of(step, {**names, name: changed}))).sum())
+    def loss(name: str, changed: Any) -> float:
+        return float((dy * asnumpy(right_of(step, {**names, name: changed}))).sum())
 
-            verdict = compare_values(gradient, numerical_gradient(loss, value), f"d{name}")
-            if not verdict.ok:
-                return verdict
-    return Verdict.right("Every gradient agrees with the numbers.")
+    floats = {name: x for name in got if (x := np.asarray(names[name])).dtype.kind == "f"}
+    right = {f"d{name}": numerical_gradient(partial(loss, name), x) for name, x in floats.items()}
+    verdict = compare_values({f"d{name}": gradient for name, gradient in got.items()}, right)
+    return Verdict.right("Every gradient agrees with the numbers.") if verdict.ok else verdict
 
 
 @np.errstate(all="ignore")  # the verdict says what is wrong
-def check_table(name: str, answer: Any, backward: Backward = check_backward_of) -> Verdict:
+def check_table(name: str, answer: Any, backward: Backward = check_code) -> Verdict:
     """Check an answer as the table of the exercise says.
 
     ``backward`` checks the gradients of a layer: it takes the layer, its inputs, the table of the

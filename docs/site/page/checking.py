@@ -90,7 +90,7 @@ def _report(path, options):
         if isinstance(own, Path):
             return check_gradients(own, **settings)
         if options.call is None:
-            made, inputs, named = build_own(own, options.input, options.weight, rng)
+            made, inputs, named, _ = build_own(own, options.input, options.weight, rng)
         else:
             made, inputs, named = call_of(own, options.call, {"np": numpy, "rng": rng})
         return check_gradients(made, *inputs, **settings, **named)

@@ -1,7 +1,7 @@
 // The page: an editor, a worker that runs the check, and what it found, marked in the editor.
 const $ = (id) => document.getElementById(id);
 const settings = await (await fetch("settings.json")).json();
-const LIMIT = settings.seconds * 1000; // after which a run is ended
+let limit = settings.seconds; // after which a run is ended
 let worker, timer, editor;
 let running = false;
 let ready = false;
@@ -19,6 +19,7 @@ function start() {
   worker.onmessage = ({ data }) => {
     if (data.kind === "ready") {
       ready = true;
+      limit = Math.ceil(settings.seconds * Math.max(1, data.seconds / settings.first));
       say("Ready");
     } else if (data.kind === "loading") say(data.text);
     else if (data.kind === "answer") finish(JSON.parse(data.answer), data.seconds);
@@ -40,7 +41,7 @@ function run() {
   update();
   editor.mark([]);
   say("Running …");
-  timer = setTimeout(() => stop(`Stopped after ${settings.seconds} seconds: does a loop not end?`), LIMIT);
+  timer = setTimeout(() => stop(`Stopped after ${limit} seconds: does a loop not end?`), 1000 * limit);
   worker.postMessage({ kind: "check", code: editor.get() });
 }
 

@@ -7,18 +7,35 @@ in its way, which a determined attacker gets round.
 """
 
 import ctypes
+import os
 import platform
 import struct
 import sys
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+from deepnlp.grading import wire
 from deepnlp.grading.forms import DATA
+from deepnlp.grading.worker import serve
 
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06  # instructions of a filter
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050001, 0x80000000  # REFUSE: "operation not permitted"
 NO_NEW_PRIVILEGES, FILTER, ALL_THREADS = 38, 1, 1
 EVENTS = tuple(DATA["events"].split())
+
+
+def main(memory: int, seconds: int) -> None:
+    """Answer on the standard streams of this process until the grader has no more questions.
+
+    ``memory`` in megabytes and ``seconds`` of processor time are for all of it.
+    """
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    for number in (0, 1, 2):
+        os.dup2(os.open(os.devnull, os.O_RDWR), number)
+
+    serve(partial(wire.exchange, answers, questions), lambda: close(memory, seconds))
 
 
 def close(memory: int, seconds: int) -> None:
@@ -45,9 +62,8 @@ def _limit(memory: int, seconds: int) -> None:
     with suppress(ImportError, OSError, ValueError):
         import resource
 
-        pages = 0
-        with suppress(OSError), open("/proc/self/statm") as file:  # noqa: PTH123
-            pages = int(file.read().split()[0])
+        statm = Path("/proc/self/statm")
+        pages = int(statm.read_text().split()[0]) if statm.exists() else 0
         size = pages * resource.getpagesize() + memory * 2**20
         limits = {"AS": size, "CPU": seconds, "FSIZE": 0, "CORE": 0, "NPROC": 0}
         for name, limit in limits.items():
@@ -60,11 +76,10 @@ def _filter() -> None:
     machine, column, seccomp = DATA["machines"].get(platform.machine(), (0, 0, 0))
     if sys.platform != "linux" or not machine or sys.maxsize < 2**32:
         return
-    numbers = [each[column] for each in DATA["calls"].values()]
     steps = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, machine), (RETURN, 0, 0, KILL), (LOAD, 0, 0, 0)]
-    for left, number in enumerate(reversed(numbers), 1):
-        steps.insert(4, (EQUAL, left, 0, number))
-    steps += [(RETURN, 0, 0, REFUSE), (RETURN, 0, 0, ALLOW)]
+    for number in (each[column] for each in DATA["calls"].values()):
+        steps += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
+    steps.append((RETURN, 0, 0, REFUSE))
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
     program = struct.pack("@HP", len(steps), ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
