@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.derivatives import LINEAR, HostArray, linear_vjp, partials
+from deepnlp.diagnosis.derivatives import LINEAR, HostArray, linear_vjp, partials, summed
 from deepnlp.diagnosis.tape import Adjoints, Node, Tape
 
 _NUMBERS = 3_000_000
@@ -133,7 +133,7 @@ class Place:
 
     def add(self, adjoint: HostArray, value: HostArray) -> None:
         """Add contributions; those of a shape that the array was broadcast to are summed first."""
-        value = _summed(value, self.shape)
+        value = summed(value, self.shape, columns=1)
         if self.is_run:
             own = self.take(adjoint)
             own += value
@@ -143,15 +143,6 @@ class Place:
             rows = numpy.broadcast_to(value, (*self.shape, value.shape[-1]))
             rows = rows.reshape(-1, value.shape[-1])[self.order]
             adjoint[self.unique] += numpy.add.reduceat(rows, self.first, axis=0)
-
-
-def _summed(value: HostArray, shape: tuple[int, ...]) -> HostArray:
-    """The sum over the axes along which an array of that shape was broadcast."""
-    more = value.ndim - 1 - len(shape)
-    if more > 0:
-        value = value.sum(axis=tuple(range(more)))
-    axes = tuple(k for k, n in enumerate(shape) if n == 1 and value.shape[k] != 1)
-    return value.sum(axis=axes, keepdims=True) if axes else value
 
 
 class Reverse:

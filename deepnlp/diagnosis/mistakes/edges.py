@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import HostArray
+from deepnlp.diagnosis.derivatives import summed
 from deepnlp.diagnosis.problem import Problem
 from deepnlp.diagnosis.reverse import Edit, Run
 from deepnlp.diagnosis.tape import Adjoints, Node
@@ -161,9 +162,7 @@ def all_edges(problem: Problem) -> Iterator[Edge]:
 
 def reduced(value: HostArray, shape: tuple[int, ...]) -> HostArray:
     """What is passed on to an operand that was broadcast, in the operand's shape."""
-    value = value.sum(axis=tuple(range(max(value.ndim - len(shape), 0))))
-    axes = tuple(k for k, n in enumerate(shape) if n == 1 and value.ndim and value.shape[k] != 1)
-    return numpy.broadcast_to(value.sum(axis=axes, keepdims=True) if axes else value, shape)
+    return numpy.broadcast_to(summed(value, shape), shape)
 
 
 # --- Names ----------------------------------------------------------------------------------------

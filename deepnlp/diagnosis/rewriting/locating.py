@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.derivatives import summed
 from deepnlp.diagnosis.mistakes.table import phrase
 from deepnlp.diagnosis.problem import Problem, distance
 from deepnlp.diagnosis.rewriting.backward import Backward, backward_of
@@ -391,7 +392,7 @@ def _gradients(trace: Trace) -> tuple[dict[int, list[HostArray]], HostArray]:
             arrays.append(tickets)
             whole = numpy.broadcast_to(part, numpy.broadcast_shapes(part.shape, tickets.shape))
             numpy.add.at(sums, numpy.broadcast_to(tickets, whole.shape), whole)
-            numbers += [sums[tickets], _summed(whole, tickets.shape)]
+            numbers += [sums[tickets], summed(whole, tickets.shape)]
     found: dict[int, list[HostArray]] = {}
     for tickets in arrays:
         found.setdefault(tickets.size, []).append(adjoint[tickets])
@@ -416,13 +417,6 @@ def _is_among(arrays: Sequence[HostArray | None], array: HostArray) -> bool:
     rows, limit = numpy.stack(same), CLOSE * float(numpy.abs(array).max())
     turned = (array.ravel(), array.T.ravel()) if array.ndim > 1 else (array.ravel(),)
     return any((numpy.abs(rows - flat).max(axis=1) <= limit).any() for flat in turned)
-
-
-def _summed(array: HostArray, shape: tuple[int, ...]) -> HostArray:
-    """The sums over the axes along which an array of a shape was repeated."""
-    array = array.sum(axis=tuple(range(array.ndim - len(shape))))
-    axes = tuple(k for k, n in enumerate(shape) if n == 1 and array.shape[k] != 1)
-    return array.sum(axis=axes, keepdims=True) if axes else array
 
 
 def _holds(numbers: HostArray, array: HostArray) -> bool:
