@@ -435,14 +435,3 @@ def ratio(wrong: HostArray, right: HostArray) -> float | None:
     factor = float((wrong * right).sum()) / square
     off = float(numpy.abs(wrong - factor * right).max())
     return factor if off <= 3e-6 * float(numpy.abs(wrong).max()) else None
-
-
-def block_names(count: int) -> list[str]:
-    """Names for that many blocks without names.
-
-    Examples
-    --------
-    >>> block_names(2)
-    ['1 of 2', '2 of 2']
-    """
-    return [f"{k + 1} of {count}" for k in range(count)]

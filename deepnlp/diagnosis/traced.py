@@ -83,11 +83,7 @@ class Traced:
         return record(self.tape, "gather", picked.values_, picked)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        values, tickets = pair(value)
-        before = numpy.array(self.tickets[index])
-        self.values_[index] = values
-        self.tickets[index] = tickets
-        self.tape.overwritten.append((before, numpy.array(self.tickets[index])))
+        self.values_[index], self.tickets[index] = pair(value)
 
     def reshape(self, *shape: Any, **options: Any) -> Any:
         """As of an array."""

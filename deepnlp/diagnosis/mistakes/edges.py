@@ -233,14 +233,6 @@ class Value:
     arrays: list[HostArray]
     is_constant: bool
 
-    def in_runs(self, runs: int, shift: int = 0) -> list[HostArray] | None:
-        """Its arrays for a statement that is run so many times, each of the run before or after."""
-        if len(self.arrays) == 1:
-            return self.arrays * runs
-        if len(self.arrays) != runs:
-            return None
-        return [self.arrays[min(max(k + shift, 0), runs - 1)] for k in range(runs)]
-
 
 def values_of(problem: Problem) -> list[Value]:
     """All values that have a name, each once: variables, results and operands."""

@@ -8,7 +8,7 @@ import numpy
 
 from deepnlp.backend import HostArray
 from deepnlp.diagnosis.derivatives import LINEAR, partials
-from deepnlp.diagnosis.mistakes.edges import Edge, edges, is_mask, values_of
+from deepnlp.diagnosis.mistakes.edges import Edge, edges, is_mask
 from deepnlp.diagnosis.mistakes.table import Row, formula, functions, rows, say
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit, Run
@@ -123,43 +123,6 @@ def _scales(problem: Problem) -> set[float]:
                 if number > 0:
                     found.add(1 / number if node.op == "divide" else number)
     return found
-
-
-def wrong_maxima(problem: Problem) -> Iterator[Guess]:
-    """The gradient of a maximum goes to all entries, or is shared among them.
-
-    Wrong: ``dx[:, :, w] = dy``. Right: ``dx[:, :, w] = dy * (x == x.max())``.
-    """
-    for edge in edges(problem):
-        if edge.first.op != "extreme":
-            continue
-        size = edge.first.arrays[0].size / max(edge.first.values.size, 1)
-        for key, factor in (("goes to all entries", 1.0), ("is shared by all entries", 1 / size)):
-
-            def change(run: Run, factor: float = factor) -> dict[int, HostArray]:
-                spread = factor * numpy.expand_dims(run.g, run.node.axes)
-                return {0: numpy.broadcast_to(spread, run.node.arrays[0].shape)}
-
-            says = f"the gradient of the largest entry {key}"
-            edit = Edit(change=change, at=edge.numbers)
-            yield say("slope", edit, cause=c.DERIVATIVE_MISSING, says=says, **edge.words)
-
-
-def other_slopes(problem: Problem) -> Iterator[Guess]:
-    """The derivative of a function of one number is another value of its shape.
-
-    Wrong: ``dy * np.where(x > 0, 1, y)`` for y = exp(x) - 1. Right: with ``y + 1``.
-    """
-    for edge in edges(problem):
-        op, is_alone = edge.first.op, len(edge.first.operands) == 1
-        if not is_alone or op in LINEAR or op in ("gather", "negative"):
-            continue
-        for value in values_of(problem):
-            found = value.in_runs(len(edge.numbers))
-            if found is not None and found[0].shape == edge.first.values.shape:
-                edit = _with_slopes(edge, found)
-                if edit is not None:
-                    yield say("other slope", edit, value=value.name, **edge.words)
 
 
 # --- Functions ------------------------------------------------------------------------------------
