@@ -66,9 +66,9 @@ class Edge:
 
     # --- Edits --------------------------------------------------------------------------------
 
-    def scaled(self, factor: float, numbers: Sequence[int] | None = None) -> Edit:
-        """What it passes on is multiplied by a number, in some of its runs."""
-        return Edit(scaled=(self.j, factor), at=self.numbers if numbers is None else numbers)
+    def scaled(self, factor: float) -> Edit:
+        """What it passes on is multiplied by a number."""
+        return Edit(scaled=(self.j, factor), at=self.numbers)
 
     def edit(
         self,
@@ -216,57 +216,29 @@ def _operand_of(expression: Any, j: int, count: int) -> ast.expr | None:
 # --- Values of the forward: what a backward may use in place of the right one ---------------------
 
 
-@dataclass
-class Value:
-    """A value of the forward, in every run of the statement that makes or takes it.
-
-    Attributes
-    ----------
-    name : str
-        What the learner calls it.
-    arrays : list of array
-    is_constant : bool
-        Whether it was not computed from a variable.
-    """
-
-    name: str
-    arrays: list[HostArray]
-    is_constant: bool
-
-
-def values_of(problem: Problem) -> list[Value]:
-    """All values that have a name, each once: variables, results and operands."""
-    found: list[Value] = problem.recall("values", lambda: _values(problem))
+def values_of(problem: Problem) -> list[tuple[str, HostArray]]:
+    """All values outside of loops that have a name, each once: variables, results and operands."""
+    found: list[tuple[str, HostArray]] = problem.recall("values", lambda: _values(problem))
     return found
 
 
-def _values(problem: Problem) -> list[Value]:
+def _values(problem: Problem) -> list[tuple[str, HostArray]]:
     trace = problem.followed
-    found: dict[Any, Value] = {}
-
-    def add(name: str, arrays: list[HostArray], is_constant: bool) -> None:
-        if len({a.shape for a in arrays}) == 1:
-            found.setdefault(tuple(map(content, arrays)), Value(name, arrays, is_constant))
-
-    for name, tickets in trace.variables.items():
-        add(name, [trace.tape.values[tickets]], False)
-    for numbers in trace.sites.values():
-        nodes = [trace.nodes[n] for n in numbers]
-        if len({node.values.shape for node in nodes}) > 1:
+    named = [(name, trace.tape.values[tickets]) for name, tickets in trace.variables.items()]
+    for number, *others in trace.sites.values():
+        node = trace.nodes[number]
+        if others:
             continue
-        if is_whole_statement(problem, numbers[0]):
-            site = nodes[0].site
-            made = site.target or (f"`{site.text}`" if site.text else "a value between")
-            add(made, [n.values for n in nodes], False)
-        for j, (_, tickets) in enumerate(nodes[0].operands):
-            name = name_of_operand(problem, nodes[0], j)
-            add(name, [node.arrays[j] for node in nodes], not tickets.any())
+        if is_whole_statement(problem, number):
+            made = node.site.target or (f"`{node.site.text}`" if node.site.text else "")
+            named.append((made or "a value between", node.values))
+        for j, array in enumerate(node.arrays):
+            named.append((name_of_operand(problem, node, j), array))
+    found: dict[Any, tuple[str, HostArray]] = {}
+    for name, array in named:
+        key = array.shape, numpy.ascontiguousarray(array, dtype="float64").tobytes()
+        found.setdefault(key, (name, array))
     return list(found.values())
-
-
-def content(array: HostArray) -> tuple[Any, ...]:
-    """By which equal arrays are found."""
-    return array.shape, numpy.ascontiguousarray(array, dtype="float64").tobytes()
 
 
 def is_whole_statement(problem: Problem, number: int) -> bool:

@@ -166,17 +166,8 @@ def activations(problem: Problem) -> dict[tuple[str, object], list[Activation]]:
     return told
 
 
-_ENDS = (
-    "divide",
-    "reciprocal",
-    "multiply",
-    "add",
-    "subtract",
-    "log",
-    "power",
-    "log1p",
-    "logaddexp",
-)
+_ENDS = ("divide", "reciprocal", "multiply", "add", "subtract", "log", "power", "log1p",
+         "logaddexp")  # fmt: skip
 """Operations with which a function of several operations ends."""
 
 
@@ -293,26 +284,17 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``dx = dy * (1 - x ** 2)`` for y = tanh(x). Right: ``dx = dy * (1 - y ** 2)``.
     """
-    places = activations(problem)
-    nodes = problem.followed.nodes
-    for (function, _), ones in places.items():
+    for (function, _), ones in activations(problem).items():
         line = Edge(problem, [ones[0].number], -1).line
         for row, back in _mistakes(function):
-            yield _of_function("function", function, row, back, ones, line)
-    # The same mistake at every call of a function, as where a helper holds the derivative.
-    for function in {f for f, _ in places}:
-        ones = [one for (f, _), several in places.items() if f == function for one in several]
-        if (
-            len({nodes[one.number].site.call for one in ones}) > 1
-            and "slope" in functions()[function]
-        ):
-            for row, back in _mistakes(function):
-                yield _of_function("every function", function, row, back, ones, "")
+            says = row.says or f"the derivative is `{row.text}`"
+            words = {"function": function, "line": line, "says": says}
+            words["right"] = functions()[function]["right"]
+            yield say("function", _of_function(back, ones), cause=row.cause, **words)
 
 
-def _of_function(
-    key: str, function: str, row: Row, back: Back, ones: list[Activation], line: str
-) -> Guess:
+def _of_function(back: Back, ones: list[Activation]) -> Edit:
+    """The edit by which a function passes on another gradient, wherever it is called."""
     by_number = {one.number: one for one in ones}
 
     def change(run: Run) -> Adjoints:
@@ -320,7 +302,4 @@ def _of_function(
         value = numpy.asarray(back(one, run.g, run.node.values))
         return [(one.tickets, numpy.broadcast_to(value, one.tickets.shape))]
 
-    says = row.says or f"the derivative is `{row.text}`"
-    edit, right = Edit(change=change, at=by_number), functions()[function]["right"]
-    words = {"function": function, "line": line, "says": says, "right": right}
-    return say(key, edit, cause=row.cause, **words)
+    return Edit(change=change, at=by_number)

@@ -273,9 +273,8 @@ def loss_gradients(problem: Problem) -> Iterator[Guess]:
         right = trace.adjoint[tickets]
         if not problem.reached([tickets]) & set(problem.bad) or right.size < _FEWEST:
             continue
-        for value in values_of(problem):
-            own = value.arrays[0]
-            if len(value.arrays) > 1 or own.shape != tickets.shape or not own.any():
+        for name, own in values_of(problem):
+            if own.shape != tickets.shape or not own.any():
                 continue
             gradients = _with_gradient(problem, number, tickets, own)
             same = [n for n in problem.bad if n in gradients]
@@ -291,15 +290,15 @@ def loss_gradients(problem: Problem) -> Iterator[Guess]:
             missing = _subtracted(problem, right / factor - own)
             key = "not subtracted" if missing else "alone"
             times = problem.name_factor(factor / float(trace.weights[0]))
-            words = {"value": value.name, "factor": times, "missing": missing}
+            words = {"value": name, "factor": times, "missing": missing}
             yield say(key, scaled, cause="" if missing else c.WRONG_VALUE, what=what, **words)
 
 
 def _subtracted(problem: Problem, rest: HostArray) -> str:
     """The name of what is missing: a target, or another value of the forward."""
-    for value in values_of(problem):
-        if value.arrays[0].shape == rest.shape and numpy.allclose(rest, -value.arrays[0]):
-            return value.name
+    for name, own in values_of(problem):
+        if own.shape == rest.shape and numpy.allclose(rest, -own):
+            return name
     onehot = numpy.allclose(rest * rest, -rest, atol=1e-9) and numpy.allclose(-rest.sum(-1), 1)
     if not onehot:
         return ""
