@@ -14,7 +14,7 @@ from deepnlp.diagnosis.tape import Tape, TraceError
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """Functions of NumPy that compute, by name; ``functions`` fills it in."""
 
-_REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min", "multiply": "prod"}
+_REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min"}
 
 
 class Traced:
