@@ -53,7 +53,6 @@ OF_ALL_ROWS = (
 EDITS = (
     _checked(terms.scaled_terms, slopes.wrong_slopes),
     _checked(terms.loss_gradients),
-    _checked(terms.other_gradients),
     _checked(terms.some_entries),
     _checked(terms.moved_axes, terms.other_orders),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.backend import HostArray
-from deepnlp.diagnosis.mistakes.edges import Edge, all_edges, edges, quoted, reduced
+from deepnlp.diagnosis.mistakes.edges import Edge, all_edges, quoted, reduced
 from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit, Joined, Run
@@ -123,7 +123,7 @@ def _letter(problem: Problem, source: object, sources: list[object]) -> str:
 
 
 def new_states(problem: Problem) -> Iterator[Guess]:
-    """The new state is used where the one before should be, in a loop or in a single step.
+    """In a loop, the new state is used where the one before should be.
 
     Wrong: ``df = dc * c``. Right: ``df = dc * c_prev``.
     """
@@ -140,10 +140,3 @@ def new_states(problem: Problem) -> Iterator[Guess]:
     for source, edits in new.items():
         line = quoted(trace.nodes[trace.sites[source][0]])
         yield say("new values", Joined(edits), line=line)
-    for edge in (e for e in edges(problem) if e.has_partner):
-        before = edge.first.operands[1 - edge.j][1]
-        for name in set(problem.subject.input_names[1:]) & set(trace.variables):
-            for after in trace.outputs if numpy.array_equal(trace.variables[name], before) else ():
-                if after.shape == edge.partners()[0].shape and after.all():
-                    edit = edge.edit(beside=[trace.tape.values[after]] * len(edge.numbers))
-                    yield say("new state", edit, name=name, line=edge.line)

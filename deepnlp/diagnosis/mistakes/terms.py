@@ -15,7 +15,6 @@ from deepnlp.diagnosis.mistakes.edges import (
     name_of_ticket,
     values_of,
 )
-from deepnlp.diagnosis.mistakes.slopes import activations
 from deepnlp.diagnosis.mistakes.steps import letter_of
 from deepnlp.diagnosis.mistakes.table import phrase, say
 from deepnlp.diagnosis.problem import Guess, Problem, is_one
@@ -121,43 +120,6 @@ def common_factor(
 
 def _masked(mask: HostArray, run: Run) -> HostArray:
     return run.g * mask
-
-
-def other_gradients(problem: Problem) -> Iterator[Guess]:
-    """The gradient with respect to a later value is passed on.
-
-    Wrong: ``dW = x.T @ dh`` for h = tanh(x W). Right: ``dW = x.T @ (dh * (1 - h ** 2))``.
-    """
-    trace = problem.followed
-    sites = list(trace.sites.values())
-    known = {one.number for ones in activations(problem).values() for one in ones}
-    for edge in edges(problem):
-        runs = len(edge.numbers)
-        for numbers in sites:
-            later = trace.nodes[numbers[0]]
-            if later.values.shape != edge.first.values.shape or len(numbers) not in (1, runs):
-                continue
-            taken = dict(zip(edge.numbers, numbers if len(numbers) == runs else numbers * runs))
-            if not is_whole_statement(problem, numbers[0]) or any(m <= n for n, m in taken.items()):
-                continue
-
-            def incoming(run: Run, taken: dict[int, int] = taken) -> HostArray:
-                return numpy.array(run.adjoint[trace.nodes[taken[run.number]].tickets])
-
-            value = later.site.target or f"`{later.site.text}`"
-            cause = _between(problem, numbers[0], known)
-            edit = edge.edit(incoming=incoming)
-            yield say("later gradient", edit, cause=cause, tier=1, value=value, **edge.words)
-
-
-def _between(problem: Problem, later: int, known: set[int]) -> str:
-    """What lies between two values: an activation, a mask, or something else."""
-    node = problem.followed.nodes[later]
-    if later in known or node.op in ("maximum", "minimum"):
-        return c.DERIVATIVE_MISSING
-    if node.op == "multiply" and not all(node.carries):
-        return c.MASK_MISSING if problem.is_random else c.TERM_MISSING
-    return c.WRONG_VALUE
 
 
 def some_entries(problem: Problem) -> Iterator[Guess]:

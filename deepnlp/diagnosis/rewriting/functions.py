@@ -75,11 +75,6 @@ class Ran:
         return {}
 
     @property
-    def globals(self) -> dict[str, Any]:
-        """The names of its module."""
-        return self.frame.function.function.__globals__ if self.frame is not None else {}
-
-    @property
     def file(self) -> str:
         """The name of the file, without its folder."""
         return Path(self.code.co_filename).name
