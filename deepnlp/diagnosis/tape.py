@@ -113,9 +113,12 @@ class Tape:
     Attributes
     ----------
     nodes : list of Node
+    overwritten : list of (tickets before, tickets after)
+        What was written in place, over what.
     """
 
     nodes: list[Node] = field(default_factory=list)
+    overwritten: list[tuple[HostArray, HostArray]] = field(default_factory=list)
     _values: list[HostArray] = field(default_factory=lambda: [numpy.zeros(1)])
     _size: int = 1
 

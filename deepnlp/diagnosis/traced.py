@@ -83,7 +83,10 @@ class Traced:
         return record(self.tape, "gather", picked.values_, picked)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.values_[index], self.tickets[index] = pair(value)
+        values, tickets = pair(value)
+        before = numpy.array(self.tickets[index])
+        self.values_[index], self.tickets[index] = values, tickets
+        self.tape.overwritten.append((before, numpy.array(self.tickets[index])))
 
     def reshape(self, *shape: Any, **options: Any) -> Any:
         """As of an array."""

@@ -46,7 +46,7 @@ OF_ALL_ROWS = (
     ),
     _checked(steps.cut_states),
     _checked(slopes.wrong_derivatives),
-    _checked(steps.new_states),
+    _checked(steps.new_states, steps.overwritten),
 )
 """Known mistakes about all gradients together; a later stage is tried if no earlier one fits."""
 

@@ -132,8 +132,12 @@ def sums(problem: Problem, name: str) -> Iterator[Guess]:
         cause = tied if "gather" in ops else c.TERM_MISSING
         kept, line = [p for p in parts if p not in own], quoted(trace.nodes[own[0].number])
         yield say("use lost", {name: _total(kept)}, cause=cause, name=name, line=line)
-    for part in (parts[0], parts[-1]) if len(sites) == 1 < len(parts) else ():
-        yield say("one use", {name: part.value}, name=name, count=len(parts))
+    last = len(parts) - 1
+    for k in (0, last) if len(sites) == 1 <= last else ():  # the way back ends with step 0
+        is_bias = k == last and problem.right[name].ndim < 2
+        cause = c.NOT_SUMMED_T if is_bias else c.ASSIGNED
+        words = {"name": name, "which": k, "count": len(parts)}
+        yield say("one step", {name: parts[k].value}, cause=cause, **words)
 
 
 def _total(parts: list[Part]) -> HostArray:

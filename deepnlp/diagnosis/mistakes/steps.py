@@ -122,6 +122,29 @@ def _letter(problem: Problem, source: object, sources: list[object]) -> str:
 # --- Values of another step -----------------------------------------------------------------------
 
 
+def overwritten(problem: Problem) -> Iterator[Guess]:
+    """A value saved for backward was overwritten in forward.
+
+    Wrong: ``self.y = y; y *= 2``. Right: ``self.y = y.copy()``.
+    """
+    trace = problem.followed
+    mapped = numpy.arange(trace.tape.size)
+    for before, after in trace.tape.overwritten:
+        both = (before > 0) & (after > 0)
+        mapped[before[both]] = after[both]
+    values = trace.tape.values[mapped]
+
+    def change(run: Run) -> dict[int, HostArray]:
+        node = run.node
+        operands = [numpy.where(t > 0, values[t], v) for v, t in node.operands]
+        found = node.vjp(run.g, operands, values[node.tickets])
+        return {j: found[j] for j in run.passed}
+
+    at = trace.nodes_with(mapped != numpy.arange(len(mapped)))
+    if at:
+        yield say("overwritten", Edit(change=change, at=at))
+
+
 def new_states(problem: Problem) -> Iterator[Guess]:
     """In a loop, the new state is used where the one before should be.
 
