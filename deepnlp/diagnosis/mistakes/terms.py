@@ -18,7 +18,7 @@ from deepnlp.diagnosis.mistakes.edges import (
 from deepnlp.diagnosis.mistakes.steps import letter_of
 from deepnlp.diagnosis.mistakes.table import phrase, say
 from deepnlp.diagnosis.problem import Guess, Problem, is_one
-from deepnlp.diagnosis.reverse import Edit, Run
+from deepnlp.diagnosis.reverse import Run
 from deepnlp.gradcheck import causes as c
 
 _PARTS = {
@@ -170,7 +170,7 @@ def _result(edge: Edge) -> tuple[str, str]:
 
 
 def moved_axes(problem: Problem) -> Iterator[Guess]:
-    """An operand, or what is passed on to it, is reversed, shifted, transposed or reshaped."""
+    """What is passed on to an operand is reversed, shifted or transposed."""
     for edge in edges(problem):
         node = edge.first
         deep = max(node.values.ndim, *(v.ndim for v, _ in node.operands))
@@ -179,13 +179,6 @@ def moved_axes(problem: Problem) -> Iterator[Guess]:
         for cause, word, axes, move in moves(node.operands[edge.j][1].shape):
             edit, told = edge.edit(passed=move), phrase(word, **axes)
             yield say("result moved", edit, cause=cause, moved=told, **edge.words)
-        if edge.has_partner and node.op in ("multiply", "matmul", "einsum", "call"):
-            for cause, word, axes, move in moves(edge.partners()[0].shape):
-                edit, told = (
-                    edge.edit(beside=list(map(move, edge.partners()))),
-                    phrase(word, **axes),
-                )
-                yield say("partner moved", edit, cause=cause, moved=told, **edge.words)
 
 
 def other_orders(problem: Problem) -> Iterator[Guess]:
@@ -222,38 +215,20 @@ def loss_gradients(problem: Problem) -> Iterator[Guess]:
     trace = problem.followed
     if any(w.ndim for w in trace.weights):
         return
-    places: list[tuple[str, int, HostArray]] = [
-        (f"the gradient with respect to {name}", -1, trace.variables[name]) for name in problem.bad
-    ]
-    for number, *others in trace.sites.values():
-        node = trace.nodes[number]
-        if not others and is_whole_statement(problem, number) and node.values.ndim:
-            line = Edge(problem, [number], -1).line
-            told = f"the gradient with respect to the result of {line}"
-            places.append((told, number, node.tickets))
-    for what, number, tickets in places:
-        right = trace.adjoint[tickets]
-        if not problem.reached([tickets]) & set(problem.bad) or right.size < _FEWEST:
-            continue
-        for name, own in values_of(problem):
-            if own.shape != tickets.shape or not own.any():
+    for name in problem.bad:
+        right, wrong = problem.right[name], problem.wrong[name]
+        for value, own in values_of(problem):
+            if own.shape != right.shape or wrong.shape != right.shape or not own.any():
                 continue
-            gradients = _with_gradient(problem, number, tickets, own)
-            same = [n for n in problem.bad if n in gradients]
-            if not same or any(gradients[n].shape != problem.wrong[n].shape for n in same):
-                continue
-            factor = common_factor(
-                numpy.concatenate([gradients[n].ravel() for n in same]),
-                numpy.concatenate([problem.wrong[n].ravel() for n in same]),
-            )
+            factor = common_factor(own, wrong)
             if factor is None or abs(factor) < 1e-12:
                 continue
-            scaled = {name: factor * g for name, g in gradients.items()}
             missing = _subtracted(problem, right / factor - own)
             key = "not subtracted" if missing else "alone"
             times = problem.name_factor(factor / float(trace.weights[0]))
-            words = {"value": name, "factor": times, "missing": missing}
-            yield say(key, scaled, cause="" if missing else c.WRONG_VALUE, what=what, **words)
+            words = {"value": value, "factor": times, "missing": missing, "name": name}
+            cause = "" if missing else c.WRONG_VALUE
+            yield say(key, {name: factor * own}, cause=cause, **words)
 
 
 def _subtracted(problem: Problem, rest: HostArray) -> str:
@@ -267,18 +242,3 @@ def _subtracted(problem: Problem, rest: HostArray) -> str:
     subject = problem.subject
     names = [name for name in subject.input_names if name not in subject.variables]
     return f"the target `{names[0]}` (1 at the right class)" if names else "the target"
-
-
-def _with_gradient(
-    problem: Problem, number: int, tickets: HostArray, g: HostArray
-) -> dict[str, HostArray]:
-    """The gradients if that with respect to one value is g, and nothing else counts for them."""
-    trace = problem.followed
-    if number < 0:
-        return {next(n for n, t in trace.variables.items() if t is tickets): g}
-    found = trace.gradients(Edit(change=partial(_pass_on, g), at=[number]))
-    return {name: found[name] for name in problem.reached([tickets])}
-
-
-def _pass_on(g: HostArray, run: Run) -> dict[int, HostArray]:
-    return run.vjp(g)

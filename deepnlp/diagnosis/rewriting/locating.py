@@ -23,8 +23,7 @@ from deepnlp.diagnosis.mistakes.table import phrase
 from deepnlp.diagnosis.problem import Problem, distance
 from deepnlp.diagnosis.rewriting.backward import Backward, backward_of
 from deepnlp.diagnosis.rewriting.evaluator import Frame
-from deepnlp.diagnosis.rewriting.functions import Ran, ran_of
-from deepnlp.diagnosis.rewriting.slots import statements
+from deepnlp.diagnosis.rewriting.functions import Ran
 from deepnlp.diagnosis.trace import Trace
 from deepnlp.gradcheck.numeric import HostArray
 
@@ -108,10 +107,9 @@ class Located:
         self.ends: list[Note] = []
         trace = problem.trace
         if self.notes and trace is not None and len(trace.nodes) <= _MOST_NODES:
-            both = backward.trials.gives_both  # then nothing shows what depends on dy
-            self._judge(trace, None if both else _doubled(backward))
+            self._judge(trace)
 
-    def _judge(self, trace: Trace, doubled: list[Note] | None) -> None:
+    def _judge(self, trace: Trace) -> None:
         known, parts = _gradients(trace)
         named = _named(trace)
         later: dict[tuple[int, str], ast.stmt] = {}  # the last statement that stores a name
@@ -120,13 +118,9 @@ class Located:
             last = later.setdefault((id(note.ran), note.base), note.statement)
             if note.is_part or last is not note.statement:
                 unfinished.add(id(note))
-        if doubled is not None and len(doubled) != len(self.notes):
-            doubled = None
-        for k, note in enumerate(self.notes):
+        for note in self.notes:
             if note.value is None or not note.value.any():
                 continue
-            if doubled is not None and _is_among([doubled[k].value], note.value):
-                continue  # it does not depend on dy
             is_named = note.of and "[" not in note.name
             shapes = (note.value.shape, note.value.shape[::-1]) if is_named else ()
             own = [
@@ -201,7 +195,7 @@ def located(problem: Problem, name: str, quoted: str = "") -> str:
     """
     backward = backward_of(problem)
     if not backward.ran:
-        return _stored_at(problem, name, backward.reason)
+        return phrase("not_evaluated", reason=backward.reason) if backward.reason else ""
     notes = located_in(problem).suspects(name)
     if not notes:
         return ""
@@ -240,24 +234,6 @@ def _lines(notes: list[Note]) -> list[int]:
 
 def _listed(lines: list[int]) -> str:
     return ", ".join(f"line {n}" for n in lines)
-
-
-def _stored_at(problem: Problem, name: str, reason: str) -> str:
-    """The line that stores or returns a gradient, by its name; why no more is known."""
-    given = problem.subject.caller.code
-    found = (given.in_torch and given.in_torch[1]) or given.backward or given.forward
-    code = getattr(getattr(found, "__func__", found), "__code__", None)
-    ran = None if code is None else ran_of(code)
-    told = phrase("not_evaluated", reason=reason) if reason else ""
-    if ran is None:
-        return told
-    ends = [one.node for one in statements(ran.tree) if not isinstance(one.node, ast.FunctionDef)]
-    notes = [Note(ran, s, ast.unparse(target), None) for s in ends for target in _stored(s)]
-    alike = [one for one in notes if one.of == name.rpartition(".")[2]] or notes
-    if not alike:
-        return told
-    line = alike[-1].statement.lineno
-    return phrase("stored_at", name=name, line=line, file=ran.file) + told
 
 
 def located_in(problem: Problem) -> Located:
@@ -331,17 +307,6 @@ def _is_real(value: Any) -> bool:
 def _numbers(array: Any) -> int:
     """The same for arrays that hold the same."""
     return hash((numpy.shape(array), numpy.asarray(array).tobytes()))
-
-
-def _doubled(backward: Backward) -> list[Note]:
-    """The same for twice the gradient with respect to the outputs."""
-    subject = backward.trials.subject
-    weights = subject.weights
-    subject.weights = [2 * one for one in weights]
-    try:
-        return _notes(backward)
-    finally:
-        subject.weights = weights
 
 
 def _stored(statement: ast.stmt) -> list[Any]:

@@ -70,8 +70,6 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
     if type(old) is not type(new):
         return _of_statements(old, new, cause)
     found = difference(old, new)
-    if cause == c.WRONG_AXIS and isinstance(found.old, ast.stmt):
-        return cause, "all these sums and means run over another axis"
     if any(name in ("target", "targets") for _, name in found.above):
         return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
     if _is_condition(found):
@@ -126,13 +124,6 @@ def _of_statements(old: ast.stmt, new: ast.stmt, cause: str) -> tuple[str, str]:
             return c.TERM_MISSING, f"what {target} holds is overwritten, not multiplied"
         told = f"what {target} holds already is overwritten, not added to"
         return (c.TERM_MISSING if isinstance(new.target, ast.Name) else c.ASSIGNED), told
-    if isinstance(old, ast.AugAssign) and isinstance(new, ast.Assign):
-        return c.WRONG_VALUE, f"it is added to what {_quote(old.target)} holds already"
-    if isinstance(old, ast.Assign) and isinstance(old.targets[0], ast.Subscript):
-        place = old.targets[0]
-        parts = place.slice.elts if isinstance(place.slice, ast.Tuple) else [place.slice]
-        if all(isinstance(one, ast.Slice | ast.Constant) for one in parts):
-            return c.ASSIGNED, f"what {_quote(place)} holds already is overwritten"
     return cause, ""
 
 
