@@ -77,6 +77,9 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
     if found.above and isinstance(found.above[-1][0], ast.keyword):  # axis=1 is not 0 + 1
         words = [f"`{found.above[-1][0].arg}={ast.unparse(one)}`" for one in (found.old, found.new)]
         return cause, f"{words[0]} stands in place of {words[1]}"
+    if any(function_name(node) == "range" for node, _ in found.above):
+        told = f"{_quote(found.old)} stands in place of {_quote(found.new)}"
+        return c.TIME_SHIFTED, f"{told}: the loop begins or ends at another place"
     zeroed = None if _is_index(found) else _zeroed(found)
     if zeroed is not None:
         return c.TERM_MISSING, f"the term {_quote(zeroed)} is missing"
@@ -200,6 +203,8 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return c.WRONG_VALUE if is_other else said[0], f"{told}: {said[1]}"
     if ast.unparse(new).startswith(f"{ast.unparse(old)}.sum(") and "keepdims" in ast.unparse(new):
         return c.TERM_MISSING, f"{told}: the sum is missing"
+    if setting.is_bias and isinstance(old, ast.Subscript) and function_name(new) == "sum":
+        return _of_mean(new), f"{told}: the other entries are left out"
     parent, _ = found.above[-1] if found.above else (None, "")
     if isinstance(parent, ast.keyword):
         return cause, f"`{parent.arg}={_short(old)}` stands in place of {_quote(new)}"
