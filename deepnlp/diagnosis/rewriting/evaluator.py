@@ -325,16 +325,6 @@ class Evaluator:
             raise RefusedError(f"with in line {node.lineno}")
         return self.run(node.body, frame)  # trials are silent as they are
 
-    def _run_Import(self, node: ast.Import, frame: Frame) -> None:
-        for one in node.names:
-            module = self.guard.module(one.name if one.asname else one.name.partition(".")[0])
-            frame.names[one.asname or one.name.partition(".")[0]] = module
-
-    def _run_ImportFrom(self, node: ast.ImportFrom, frame: Frame) -> None:
-        for one in node.names:
-            module = self.guard.module(node.module or "")
-            frame.names[one.asname or one.name] = getattr(module, one.name)
-
     def _run_FunctionDef(self, node: ast.FunctionDef, frame: Frame) -> None:
         if node.decorator_list:
             raise RefusedError(f"a decorator in line {node.lineno}")

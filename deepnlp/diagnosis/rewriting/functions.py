@@ -88,8 +88,6 @@ def ran_in(call: Callable[[], Any]) -> dict[CodeType, Ran | None]:
         code = frame.f_code
         if event == "call" and code not in found and not is_foreign(code):
             found[code] = ran_of(code)
-        elif event == "return" and (ran := found.get(code)) is not None and not ran.locals:
-            ran.see(dict(frame.f_locals))
 
     before = sys.getprofile()
     sys.setprofile(look)
