@@ -129,7 +129,7 @@ def some_entries(problem: Problem) -> Iterator[Guess]:
     """
     for edge in edges(problem):
         node = edge.first
-        if edge.j >= 0 and node.op not in ("multiply", "sum", "einsum", "matmul"):
+        if edge.j >= 0 and node.op not in ("add", "multiply", "sum", "einsum", "matmul"):
             continue
         for axis, size in enumerate(node.values.shape):
             for part, (kept, index) in _PARTS.items() if size > 1 else ():

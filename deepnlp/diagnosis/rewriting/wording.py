@@ -71,11 +71,14 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
         return _of_statements(old, new, cause)
     found = difference(old, new)
     if any(name in ("target", "targets") for _, name in found.above):
+        cause = c.TIME_REVERSED if _is_reversal(found.old, found.new) else cause
         return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
     if _is_condition(found):
         return c.DERIVATIVE_MISSING, f"the condition is not {_quote(found.new)}"
     if found.above and isinstance(found.above[-1][0], ast.keyword):  # axis=1 is not 0 + 1
         words = [f"`{found.above[-1][0].arg}={ast.unparse(one)}`" for one in (found.old, found.new)]
+        of_flip = len(found.above) > 1 and function_name(found.above[-2][0]) == "flip"
+        cause = c.TIME_REVERSED if of_flip else cause
         return cause, f"{words[0]} stands in place of {words[1]}"
     if any(function_name(node) == "range" for node, _ in found.above):
         told = f"{_quote(found.old)} stands in place of {_quote(found.new)}"
