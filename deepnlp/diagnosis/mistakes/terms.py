@@ -141,7 +141,7 @@ def some_entries(problem: Problem) -> Iterator[Guess]:
                 edit = edge.edit(incoming=partial(_masked, mask))
                 kind, name = _result(edge)
                 words = {"index": f"[{', '.join([':'] * axis + [index])}]", "incoming": name}
-                words |= {"count": str(size), "axis": str(axis), "part": part, "kind": kind}
+                words |= {"count": size, "axis": str(axis), "part": part, "kind": kind}
                 yield say("some entries", edit, cause=cause, **words, **edge.words)
 
 
