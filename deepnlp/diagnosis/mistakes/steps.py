@@ -73,9 +73,6 @@ def cut_states(problem: Problem) -> Iterator[Guess]:
             yield say("step cut", Joined(cuts), **details)
             for (edge, _), one in zip(several, cuts) if len(several) > 1 else ():
                 yield say("step way cut", one, line=edge.line, **details)
-    for with_first in (False, True) if len(ways) > 1 else ():
-        every = [_cut(problem, *way, with_first) for several in ways.values() for way in several]
-        yield say("steps cut", Joined(every))
 
 
 def _earlier(problem: Problem, node: Node, tickets: HostArray) -> HostArray:

@@ -71,6 +71,9 @@ def values(ran: Ran) -> list[Value]:
     for name in loop_variables(ran):  # their last values say nothing
         if isinstance(ran.scope.get(name), int):
             found[name] = Value(name, ran.scope[name], 0.0)
+    for node in (node for tree in (ran.tree, *ran.others) for node in ast.walk(tree)):
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            add(ast.unparse(node), node.value, 0.3)
     for text, cost in _parts(ran):
         add(text, ran.value(text), cost)
     for text in itertools.chain(_looked_up(ran), _counts(ran)):
