@@ -285,8 +285,9 @@ def _checked_matrix(matrix: Any, who: str) -> csr_array:
     """The matrix in sparse form, a copy; a ValueError where it is none."""
     from scipy.sparse import csr_array, issparse
 
-    M = csr_array(matrix if issparse(matrix) else np.asarray(matrix), copy=True)
+    M = matrix if issparse(matrix) else np.asarray(matrix)
     if M.ndim != 2 or M.dtype.kind not in "biuf":
         raise ValueError(f"{who}: expected a matrix of numbers, got {M.dtype} of shape {M.shape}")
+    M = csr_array(M, copy=True)
     M.sum_duplicates()
     return M
