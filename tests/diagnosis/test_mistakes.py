@@ -223,7 +223,7 @@ def test_a_sentence_is_filled_in_and_its_place_does_not_hold_numbers():
     one, other = (say("one step", {}, name="Wh", which=k, count=5, cause="sign") for k in (0, 4))
     assert one.evidence.startswith("the gradient of Wh holds only step 0 of the 5 steps of a loop")
     assert one.key == other.key == ("one step", "Wh")
-    assert phrase("later", axis=1) == "stands one place later along axis 1"
+    assert phrase("only_at", axis=1, places=[0]) == "; along axis 1 only at [0]"
     assert formula("g * y")(g=2.0, y=3.0) == 6.0
 
 

@@ -54,7 +54,7 @@ EDITS = (
     _checked(terms.scaled_terms, slopes.wrong_slopes),
     _checked(terms.loss_gradients),
     _checked(terms.some_entries),
-    _checked(terms.moved_axes, terms.other_orders),
+    _checked(terms.other_orders),
 )
 """Edits that are tried over all operations, in the same way."""
 

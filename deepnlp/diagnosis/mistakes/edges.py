@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -13,7 +13,6 @@ from deepnlp.diagnosis.derivatives import summed
 from deepnlp.diagnosis.problem import Problem
 from deepnlp.diagnosis.reverse import Edit, Run
 from deepnlp.diagnosis.tape import Adjoints, Node
-from deepnlp.gradcheck import causes as c
 
 
 @dataclass
@@ -74,7 +73,6 @@ class Edge:
         self,
         incoming: Callable[[Run], HostArray] | None = None,
         beside: Sequence[HostArray] | None = None,
-        passed: Callable[[HostArray], HostArray] | None = None,
         to: Sequence[HostArray] | None = None,
     ) -> Edit:
         """What it passes on is computed otherwise.
@@ -85,8 +83,6 @@ class Edge:
             Gives another gradient with respect to the result.
         beside : sequence of array, optional
             Other values of the other operand, by run.
-        passed : callable, optional
-            Changes what is passed on, which has the shape of the operand.
         to : sequence of tickets, optional
             Other places to which it is passed on, by run.
         """
@@ -102,8 +98,6 @@ class Edge:
             if j not in found:
                 return {}
             value = found[j]
-            if passed is not None:
-                value = passed(reduced(value, run.node.operands[j][1].shape))
             if to is None:
                 return {j: value}
             others = [(run.node.operands[i][1], v) for i, v in run.passed.items() if i != j]
@@ -262,41 +256,3 @@ def is_mask(array: HostArray) -> bool:
     """Whether it holds zeros and one other number."""
     kinds = numpy.unique(numpy.asarray(array, dtype="float64").round(12))
     return len(kinds) == 2 and kinds[0] == 0
-
-
-# --- Orders of entries ----------------------------------------------------------------------------
-
-Move = Callable[[HostArray], HostArray]
-
-
-def moves(shape: tuple[int, ...]) -> Iterator[tuple[str, str, dict[str, int], Move]]:
-    """Ways to put the entries of an array in another order: causes, words, axes and functions."""
-    for axis, size in enumerate(shape):
-        if size < 2:
-            continue
-        here = {"axis": axis}
-        yield c.TIME_REVERSED, "reversed", here, partial(numpy.flip, axis=axis)
-        for step, word in ((1, "later"), (-1, "earlier")):
-            yield c.TIME_SHIFTED, word, here, partial(numpy.roll, shift=step, axis=axis)
-            yield c.TIME_SHIFTED, word, here, partial(shifted, shift=step, axis=axis)
-        for other in range(axis):
-            two = {"axis": other, "other": axis}
-            if shape[other] == size:
-                yield c.TRANSPOSED, "swapped", two, partial(numpy.swapaxes, axis1=axis, axis2=other)
-    if sum(n > 1 for n in shape) > 2:
-        yield c.TIME_REVERSED, "turned", {}, partial(numpy.flip, axis=(-2, -1))
-
-
-def shifted(array: HostArray, shift: int, axis: int) -> HostArray:
-    """Moved along an axis, with zeros where nothing comes from.
-
-    Examples
-    --------
-    >>> shifted(numpy.array([1.0, 2.0, 3.0]), 1, 0)
-    array([0., 1., 2.])
-    """
-    moved = numpy.roll(array, shift, axis)
-    edge = [slice(None)] * array.ndim
-    edge[axis] = slice(0, 1) if shift > 0 else slice(-1, None)
-    moved[tuple(edge)] = 0.0
-    return moved

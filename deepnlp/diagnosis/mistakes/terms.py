@@ -11,12 +11,11 @@ from deepnlp.diagnosis.mistakes.edges import (
     Edge,
     edges,
     is_whole_statement,
-    moves,
     name_of_ticket,
     values_of,
 )
 from deepnlp.diagnosis.mistakes.steps import letter_of
-from deepnlp.diagnosis.mistakes.table import phrase, say
+from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.problem import Guess, Problem, is_one
 from deepnlp.diagnosis.reverse import Run
 from deepnlp.gradcheck import causes as c
@@ -167,18 +166,6 @@ def _result(edge: Edge) -> tuple[str, str]:
 
 
 # --- Another value beside it ----------------------------------------------------------------------
-
-
-def moved_axes(problem: Problem) -> Iterator[Guess]:
-    """What is passed on to an operand is reversed, shifted or transposed."""
-    for edge in edges(problem):
-        node = edge.first
-        deep = max(node.values.ndim, *(v.ndim for v, _ in node.operands))
-        if edge.j < 0 or (len(edge.numbers) > 1 and deep < 3):
-            continue
-        for cause, word, axes, move in moves(node.operands[edge.j][1].shape):
-            edit, told = edge.edit(passed=move), phrase(word, **axes)
-            yield say("result moved", edit, cause=cause, moved=told, **edge.words)
 
 
 def other_orders(problem: Problem) -> Iterator[Guess]:
