@@ -394,7 +394,7 @@ def distance(a: HostArray, b: HostArray, least: float = 0.0) -> float:
 def elsewhere(subject: Subject, rng: Any, sizes: Collection[int]) -> Subject:
     """A copy of a subject with other numbers, of the same signs, and in another shape.
 
-    Along the axes of some sizes its inputs have one entry more; then its weights stay. A loss
+    Along the axes of some sizes its inputs have two entries more; then its weights stay. A loss
     whose backward takes no other gradient than 1 keeps this.
     """
     subject = copy.deepcopy(subject)
@@ -403,7 +403,8 @@ def elsewhere(subject: Subject, rng: Any, sizes: Collection[int]) -> Subject:
         if not sizes or isinstance(variable, Input):
             value = variable.get()
             noise = _APART * rng.normal(size=value.shape)
-            variable.set(value * numpy.exp(noise) if value.any() else noise)
+            moved = value * numpy.exp(noise) if value.any() else noise
+            variable.set(still_probabilities(moved, value))
             variable.remember()
     is_one = all((w == 1).all() for w in subject.weights)
     subject.draw_weights(rng)
@@ -413,15 +414,34 @@ def elsewhere(subject: Subject, rng: Any, sizes: Collection[int]) -> Subject:
 
 
 def _longer(value: Any, sizes: Collection[int]) -> Any:
-    """An array with one entry more along each axis of some sizes, the first ones again."""
+    """An array with two entries more along each axis of some sizes, the first ones again.
+
+    Two, so that an even size stays one and a stride of two has another step.
+    """
     if isinstance(value, numpy.ndarray):
-        for axis, n in enumerate(value.shape):
+        before = value
+        for axis, n in enumerate(before.shape):
             if n in sizes:
-                value = numpy.take(value, numpy.arange(n + 1) % n, axis=axis)
+                value = numpy.take(value, numpy.arange(n + 2) % n, axis=axis)
+        value = still_probabilities(value, before)
     elif isinstance(value, list | tuple):
         return type(value)(_longer(one, sizes) for one in value)
     elif isinstance(value, dict):
         return {key: _longer(one, sizes) for key, one in value.items()}
+    return value
+
+
+def still_probabilities(value: HostArray, before: HostArray) -> HostArray:
+    """A changed array, whose rows sum to 1 where those before did: as targets they have to.
+
+    Examples
+    --------
+    >>> still_probabilities(numpy.array([1.0, 0.0, 1.0]), numpy.array([1.0, 0.0]))
+    array([0.5, 0. , 0.5])
+    """
+    is_positive = before.dtype.kind == "f" and before.shape[-1:] > (1,) and (before >= 0).all()
+    if is_positive and numpy.allclose(before.sum(axis=-1), 1):
+        value = value / value.sum(axis=-1, keepdims=True)
     return value
 
 

@@ -239,7 +239,95 @@ def blurred(x):
     return y, back
 
 
+# --- Counts ---------------------------------------------------------------------------------------
+
+
+class InstanceNorm:
+    def __init__(self, g):
+        self.g = g
+
+    def forward(self, x):
+        centred = x - x.mean(axis=(2, 3), keepdims=True)
+        self.r = 1 / np.sqrt((centred**2).mean(axis=(2, 3), keepdims=True) + 1e-5)
+        self.n = centred * self.r
+        return self.g[:, None, None] * self.n
+
+    def backward(self, dy):
+        H, W = dy.shape[2:]  # noqa: RUF059
+        count = H  # count
+        self.dg = (dy * self.n).sum(axis=(0, 2, 3))
+        dn = dy * self.g[:, None, None]
+        mean, slope = dn.sum((2, 3), keepdims=True), (dn * self.n).sum((2, 3), keepdims=True)
+        return self.r * (dn - mean / count - self.n * slope / count)
+
+
+def unbiased(x):
+    n, centred = len(x), x - x.mean()
+    return (centred**2).sum() / (n - 1), lambda g: 2 * g * centred / n  # count
+
+
+# --- Copies in one line ---------------------------------------------------------------------------
+
+
+class Frames:
+    """Overlapping frames of a signal, each in a row."""
+
+    def forward(self, x):
+        self.long, self.hop, self.x = 4, 3, x
+        count = (len(x) - self.long) // self.hop + 1
+        starts = [k * self.hop for k in range(count)]
+        return np.stack([x[k : k + self.long] ** 2 for k in starts])
+
+    def backward(self, dy):
+        dx, hop, long = np.zeros_like(self.x), self.hop, self.long  # noqa: F841
+        for k in range(len(dy)):
+            here = slice(k * long, k * long + long)  # copies
+            dx[here] += 2 * self.x[here] * dy[k][: len(self.x[here])]
+        return dx
+
+
+# --- Targets that are probabilities ---------------------------------------------------------------
+
+
+def soft_cross_entropy(logits, target):
+    e = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p = e / e.sum(axis=1, keepdims=True)
+    loss = -(target * np.log(p)).sum() / len(logits)
+    return loss, lambda g: g * (target - p) / len(logits)  # probabilities
+
+
+# --- Gradients in a literal -----------------------------------------------------------------------
+
+
+def least_squares(params, x, y):
+    residual = x @ params["W"] + params["b"] - y
+    loss = 0.5 * (residual**2).sum() / len(x)
+    d = residual / len(x)
+    grads = {"W": x.T @ d, "b": d.sum(axis=1)[: d.shape[1]]}  # literal
+    return loss, grads
+
+
 CASES = {
+    "a count of a mean": (
+        InstanceNorm(normal(3)),
+        (normal(2, 3, 4, 5),),
+        ("constant factor", VALUE, TERM),
+        "count",
+    ),
+    "a variance without bias": (unbiased, (normal(7),), ("constant factor", VALUE), "count"),
+    "hop and length": (Frames(), (normal(13),), (VALUE, SHIFTED), "copies"),
+    "soft targets": (
+        soft_cross_entropy,
+        (normal(4, 3), np.array([[0.2, 0.3, 0.5], [0.6, 0.4, 0], [0, 1, 0], [0.1, 0.1, 0.8]])),
+        ("sign",),
+        "probabilities",
+    ),
+    "a literal of gradients": (
+        least_squares,
+        ({"W": normal(3, 5), "b": normal(5)}, normal(6, 3), normal(6, 5)),
+        (AXIS, VALUE, TERM),
+        "literal",
+    ),
     "blocks of steps": (StretchForward(), (normal(2, 4, 3),), (AXIS, VALUE), "blocks"),
     "blocks of a picture": (enlarge, (normal(3, 4),), (AXIS, VALUE), "blocks"),
     "blocks of a bias": (

@@ -30,7 +30,12 @@ SCOPE["self.mask"] = np.eye(3)
         ("dx = dy", "dx = dy - y * r", TERM, "the term `- y * r` is missing"),
         ("dx = dy - x * r", "dx = dy - y * r", VALUE, "`x` stands in place of `y`"),
         ("dx = dy * (1 - y)", "dx = dy * y", VALUE, "`1 - y` stands in place of `y`"),
-        ("dx = dy * (dy > 0)", "dx = dy * (x > 0)", SLOPE, "the condition is not `x`"),
+        (
+            "dx = dy * (dy > 0)",
+            "dx = dy * (x > 0)",
+            SLOPE,
+            "in place of `x` in the condition",
+        ),
         ("dx = np.exp(2 * x)", "dx = np.exp(x)", VALUE, "the factor `2` is too many"),
         ("dx = 2 * x", "dx = 3 * x", FACTOR, "`2` stands in place of `3`"),
         ("dx = dy * np.ones(3)", "dx = dy * self.mask", TERM, "`self.mask` is missing"),

@@ -226,7 +226,9 @@ class Evaluator:
         return None
 
     def _run_Expr(self, node: ast.Expr, frame: Frame) -> None:
-        self.value(node.value, frame)
+        call = node.value  # read anew each time, since what it is given may have been changed
+        given = [one for one in getattr(call, "args", ()) if not isinstance(one, ast.Starred)]
+        self.code(call, {id(one): self.value(one, frame) for one in given})(frame)
 
     def _run_Assign(self, node: ast.Assign, frame: Frame) -> None:
         value = self.value(node.value, frame)

@@ -159,6 +159,8 @@ def signature(value: Any) -> Any:
             return id(value)
         data = numpy.ascontiguousarray(value)
         return value.shape, zlib.crc32(data.tobytes()), value.dtype.kind == "b"
+    if isinstance(value, dict):
+        value = *value, *value.values()
     if isinstance(value, tuple | list):
         return tuple(map(signature, value))
     if isinstance(value, slice | range):

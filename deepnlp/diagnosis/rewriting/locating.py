@@ -139,8 +139,10 @@ class Located:
         held, back = _numbers(wrong), self.notes[::-1]
         alike = [n for n in back if n.of == bare]
         shaped = [n for n in alike if n.value is not None and n.value.shape == wrong.shape]
+        same = [n for n in back if n.value is not None and distance(n.value, wrong) < 1e-9]
         orders = (
-            [n for n in back if n.value is not None and distance(n.value, wrong) < 1e-9],
+            [n for n in same if n.of == bare],
+            same,
             [n for n in back if n.held == held],
             [n for n in alike if n.is_part or n in shaped],
             [n for n in back if isinstance(n.statement, ast.Return)],
@@ -203,6 +205,8 @@ def located(problem: Problem, name: str, quoted: str = "") -> str:
     own, *others = _lines([n for n in notes if n is first or not n.is_handed_on])
     if not problem.wrong[name].any():  # it may not be handed over
         others += [n.lineno for n in ast.walk(first.ran.tree) if isinstance(n, ast.Return)]
+    if len(problem.subject.weights) > 1:  # their gradients may be taken in another order
+        others.append(first.ran.tree.lineno)
     if quoted:
         lines = [own, *others, *(end.statement.lineno for end in located_in(problem).ends)]
         here_too = re.match(rf"{re.escape(file)}:(\d+):", quoted)
@@ -314,12 +318,13 @@ def _stored(statement: ast.stmt) -> list[Any]:
     found: list[Any] = []
     if isinstance(statement, ast.Assign):
         found = statement.targets
-    elif isinstance(statement, ast.AugAssign):
+    elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
         found = [statement.target]
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        call = statement.value  # np.add.at(dW, ids, dy), or dxs.append(dx)
+        call = statement.value  # np.clip(dW, -1, 1, out=dW), np.add.at(dW, ids, dy), dxs.append(dx)
         is_at = ast.unparse(call.func).endswith(".at")
-        found = call.args[:1] if is_at else [getattr(call.func, "value", None)]
+        out = [one.value for one in call.keywords if one.arg == "out"]
+        found = out or (call.args[:1] if is_at else [getattr(call.func, "value", None)])
     elif isinstance(statement, ast.Return) and statement.value is not None:
         found = [statement.value]
     leaves = [e for one in found for e in (one.elts if isinstance(one, ast.Tuple) else [one])]

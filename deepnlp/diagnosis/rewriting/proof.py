@@ -1,7 +1,7 @@
 """Whether a repair holds for other numbers, and for other shapes where the code allows them.
 
 With few numbers a wrong line can be right by chance: ``A.shape[1]`` and ``b.shape[1]`` may be equal
-here. So the inputs and weights are changed, and the inputs made longer by one along an axis; each
+here. So the inputs and weights are changed, and the inputs made longer by two along an axis; each
 time the gradients with the repair are compared with slopes of forward along random directions.
 """
 
@@ -23,7 +23,7 @@ from deepnlp.gradcheck.variables import Input
 CLOSE = 1e-4
 """How far a gradient may be from a slope that central differences give."""
 
-SHAPES = 2
+SHAPES = 3
 """In as many other shapes a repair is tried."""
 
 

@@ -77,10 +77,10 @@ class Repair:
 
 
 ROUNDS = 2
-"""So many rounds of a loop tell two arrays apart."""
+"""So many rounds of a loop tell most arrays apart."""
 
-ROUNDS_OF_NUMBERS = 24
-"""Numbers, such as indices, may be equal for longer."""
+MOST_ROUNDS = 24
+"""Numbers, such as indices, and what depends on an outer loop may be equal for longer."""
 
 
 class StepsAreSpentError(Exception):
@@ -340,9 +340,11 @@ class Screen:
         value = evaluator.code(node, known, is_learning=True)(frame)
         shape = shape_of(value)
         self.calls += 1
-        if self.calls <= (ROUNDS if shape else ROUNDS_OF_NUMBERS):
+        if self.calls <= MOST_ROUNDS:
+            is_early = self.calls <= ROUNDS or not shape
+            waiting = [k for k, seen in self.alive.items() if is_early or seen == self.first]
             self.first += (signature(value),)
-            for k in list(self.alive):
+            for k in waiting:
                 evaluator.guard.most = evaluator.guard.steps + MORE
                 change, path = self.changes[k]
                 rest = {key: v for key, v in known.items() if key not in path}

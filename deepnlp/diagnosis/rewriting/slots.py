@@ -102,12 +102,12 @@ def roots(node: ast.stmt) -> Iterator[Slot]:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         args = node.value.args  # the call itself is made for what it changes
         yield from (Slot(node.value, "args", k) for k in range(len(args)))
-    elif isinstance(node, ast.Assign | ast.AugAssign | ast.Return):
+    elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return):
         if node.value is not None:
             yield Slot(node, "value")
     elif isinstance(node, ast.For):
         yield Slot(node, "iter")
-    elif isinstance(node, ast.If):
+    elif isinstance(node, ast.If | ast.While):
         yield Slot(node, "test")
     for target in targets(node):
         inner: ast.expr = target.node
@@ -166,7 +166,7 @@ def targets(node: ast.stmt) -> Iterator[Slot]:
     found = []
     if isinstance(node, ast.Assign):
         found = [Slot(node, "targets", k) for k in range(len(node.targets))]
-    elif isinstance(node, ast.AugAssign):
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign):
         found = [Slot(node, "target")]
     for slot in found:
         if isinstance(slot.node, ast.Tuple | ast.List):
@@ -176,9 +176,10 @@ def targets(node: ast.stmt) -> Iterator[Slot]:
 
 
 def indices(node: ast.AST) -> set[int]:
-    """What stands in the brackets of a subscript, by ``id``."""
-    brackets = [n.slice for n in ast.walk(node) if isinstance(n, ast.Subscript)]
-    return {id(inner) for one in brackets for inner in ast.walk(one)}
+    """What stands in the brackets of a subscript, by ``id``; a condition there is no index."""
+    inside = [i for n in ast.walk(node) if isinstance(n, ast.Subscript) for i in ast.walk(n.slice)]
+    conditions = [one for one in inside if isinstance(one, ast.Compare)]
+    return {id(i) for i in inside} - {id(i) for one in conditions for i in ast.walk(one)}
 
 
 def parsed(text: str) -> ast.expr:

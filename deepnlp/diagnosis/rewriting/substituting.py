@@ -29,7 +29,7 @@ _BLOCKS = re.compile(r"stack\(|concatenate\(|split\(")
 
 
 def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
-    """One name, or one name wherever it stands in the statement, replaced; or two exchanged."""
+    """A name replaced: once, in all copies of an expression, everywhere; or two exchanged."""
     found: dict[str, list[Slot]] = {}
     for slot in expressions(statement.node):
         node = slot.node
@@ -39,6 +39,10 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
                 found.setdefault(text, []).append(slot)
     for name, slots in found.items():
         most = _most(ran, slots[0])
+        copies: dict[str, list[Slot]] = {}
+        for slot in slots:
+            copies.setdefault(ast.unparse(slot.parent), []).append(slot)
+        groups = [slots, *copies.values()] if len(copies) > 1 else [slots]
         for other, value in ran.scope.items():
             if other == name or not _same_kind(ran.scope[name], value):
                 continue
@@ -46,8 +50,9 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
                 continue
             new = parsed(other)
             cause = partial(_of_replacement, ran, statement, slots[0], name, other, value)
-            if len(slots) > 1:
-                yield Change(cause, statement, [(slot, new) for slot in slots], 0.95)
+            for group in groups:
+                if len(group) > 1:
+                    yield Change(cause, statement, [(slot, new) for slot in group], 0.95)
             for slot in slots:
                 yield Change(cause, statement, [(slot, new)], 0.9)
     for one, other in itertools.combinations(found, 2):
@@ -95,7 +100,7 @@ def _of_replacement(ran: Ran, statement: Slot, slot: Slot, old: str, new: str, v
     in_brackets = isinstance(slot.parent, ast.Subscript | ast.Slice | ast.Tuple)
     if in_brackets and shape_of(before) == shape_of(value) == ():
         return c.TIME_SHIFTED
-    if _is_sum_of_part(old, new):
+    if _is_sum_of_part(old, new) and shape_of(before) != ():
         return c.WRONG_AXIS
     if _PLAIN.fullmatch(old) and _PLAIN.fullmatch(new):
         if loop_variables(ran) and _STEPS.sub("", old) == _STEPS.sub("", new):
@@ -131,7 +136,7 @@ def _most(ran: Ran, slot: Slot) -> int | None:
     whole = ran.value(ast.unparse(slot.parent)) if isinstance(slot.parent, ast.BinOp) else None
     if isinstance(whole, numpy.ndarray | float | numpy.floating):
         return None
-    return max(4 * abs(int(old)), _SMALL)
+    return max(4 * abs(int(old)), 1 << 12)
 
 
 def _is_numeric(ran: Ran, text: str) -> bool:
@@ -194,7 +199,11 @@ def _other_indices(
 ) -> Iterator[Change]:
     """Another whole number, or other ids, in brackets."""
     ids = [one for one in values if _is_index(one.value)]
+    slices = [name for name, value in ran.locals.items() if isinstance(value, slice)]
     for place in places_of(node):
+        if isinstance(place.node, ast.Slice) or ast.unparse(place.node) in slices:
+            for name in slices:
+                yield Change(c.WRONG_VALUE, statement, [(place, parsed(name))], 1.0)
         is_all = ast.unparse(place.node) == ":"
         shape = () if is_all else shape_of(ran.value(ast.unparse(place.node)))
         for one in ids if shape is not None else ():
@@ -241,7 +250,14 @@ def inserted(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
     for slot in _places(statement):
         old = ast.unparse(slot.node)
         shape = shape_of(ran.value(old))
-        if _most(ran, slot) is not None or not _is_numeric(ran, old):
+        if _most(ran, slot) is not None:  # a count
+            for one in values:
+                if type(one.value) is int and one.value > 1 and one.text != old:
+                    for times in (ast.Mult(), ast.FloorDiv()):
+                        new = ast.BinOp(slot.node, times, one.node)
+                        yield Change(c.FACTOR, statement, [(slot, new)], 1.0 + one.cost)
+            continue
+        if not _is_numeric(ran, old):
             continue
         for one in values:
             if one.text == old or (shape is not None and not _fits(one.shape, shape)):
@@ -295,13 +311,17 @@ def wrapped(ran: Ran, statement: Slot) -> Iterator[Change]:
         is_number = isinstance(slot.node, ast.Constant) or _most(ran, slot) is not None
         if is_number or not _is_numeric(ran, old):
             continue
-        yield from by_rules("around", statement, slot)
+        more = 0.0 if _PLAIN.fullmatch(old) else 0.05
+        yield from by_rules("around", statement, slot, more)
         for function in map(parsed, _functions(ran)):
             new = ast.Call(function, [slot.node], [])
             yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.2)
             if isinstance(slot.node, ast.Call) and len(slot.node.args) == 1:
                 new = ast.Call(function, slot.node.args, slot.node.keywords)
                 yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.0)
+            if isinstance(slot.node, ast.Subscript):  # of all, and not of a part
+                new = ast.Call(function, [slot.node.value], [])
+                yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.1)
             if isinstance(getattr(slot.node, "func", None), ast.Attribute):
                 new, is_order = ast.Call(function, [slot.node.func.value], []), ".reshape(" in old
                 cause = c.TRANSPOSED if is_order else c.WRONG_VALUE

@@ -118,11 +118,15 @@ def _looked_up(ran: Ran) -> Iterator[str]:
 
 
 def _counts(ran: Ran) -> Iterator[str]:
-    """Sizes, and one divided by each."""
+    """Sizes, the count of a mean for each channel, and one divided by a number."""
+    shapes = set()
     for name, value in ran.scope.items():
-        if isinstance(value, numpy.ndarray) and "[" not in name:
+        if isinstance(value, numpy.ndarray) and "[" not in name and value.ndim:
             sizes = [f"{name}.shape[{k}]" for k in range(value.ndim)]
-            yield from (f"len({name})", *sizes[1:], f"{name}.size") if sizes else ()
+            yield from (f"len({name})", *sizes[1:], f"{name}.size")
+            if value.ndim > 2 and value.shape not in shapes:
+                shapes.add(value.shape)
+                yield f"{name}.size // {sizes[1]}"
     for name, value in ran.scope.items():
         if isinstance(value, int) and value > 1:
             yield f"1 / {name}"

@@ -70,11 +70,15 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
     if type(old) is not type(new):
         return _of_statements(old, new, cause)
     found = difference(old, new)
+    if _is_condition(found):
+        is_count = all(is_number(one, setting.scope) for one in (found.old, found.new))
+        told = f"the condition is not {_quote(found.new)}"
+        if not isinstance(found.old, ast.Compare):
+            told = f"{_quote(found.old)} stands in place of {_quote(found.new)} in the condition"
+        return c.WRONG_VALUE if is_count else c.DERIVATIVE_MISSING, told
     if any(name in ("target", "targets") for _, name in found.above):
         cause = c.TIME_REVERSED if _is_reversal(found.old, found.new) else cause
         return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
-    if _is_condition(found):
-        return c.DERIVATIVE_MISSING, f"the condition is not {_quote(found.new)}"
     if found.above and isinstance(found.above[-1][0], ast.keyword):  # axis=1 is not 0 + 1
         words = [f"`{found.above[-1][0].arg}={ast.unparse(one)}`" for one in (found.old, found.new)]
         of_flip = len(found.above) > 1 and function_name(found.above[-2][0]) == "flip"
@@ -110,7 +114,8 @@ def _zeroed(found: Difference) -> ast.expr | None:
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult) and is_zero:
         other = parent.right if name == "left" else parent.left
         return other
-    is_value = name in ("value", "elts") or function_name(parent) == "where"
+    is_value = name == "value" or (name == "elts" and not _is_axis(found))
+    is_value = is_value or function_name(parent) == "where"
     if (is_zero and is_value) or function_name(old) in ("zeros", "zeros_like"):
         return new if isinstance(new, ast.expr) else None
     return None
@@ -142,8 +147,10 @@ def _missing(
     if op in (ast.Add, ast.Sub):
         if _is_index(found) or (op is ast.Sub and not behind):
             return None
+        is_factor = is_number(old, setting.scope) and _is_linear(found, setting.scope)
+        name = c.TIME_SHIFTED if _in_range(found) else c.FACTOR if is_factor else c.TERM_MISSING
         sign = "- " if op is ast.Sub else ""
-        return c.TERM_MISSING, f"the term `{sign}{ast.unparse(other)}` is missing"
+        return name, f"the term `{sign}{ast.unparse(other)}` is missing"
     if op is ast.Pow:
         return c.WRONG_VALUE, f"{_quote(old)} should stand there to the power of {told}"
     if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
@@ -166,7 +173,8 @@ def _superfluous(
     if op in (ast.Add, ast.Sub):
         if _is_index(found) or (op is ast.Sub and not behind):
             return None
-        return c.WRONG_VALUE, f"the term {told} is too many"
+        name = c.TIME_SHIFTED if _in_range(found) else c.WRONG_VALUE
+        return name, f"the term {told} is too many"
     if op is ast.Pow:
         return c.WRONG_VALUE, f"the power of {told} is too many"
     if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
@@ -208,6 +216,9 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return c.TERM_MISSING, f"{told}: the sum is missing"
     if setting.is_bias and isinstance(old, ast.Subscript) and function_name(new) == "sum":
         return _of_mean(new), f"{told}: the other entries are left out"
+    summed = re.fullmatch(r"\(?(.*?)\)?\.sum\([^()]*\)", ast.unparse(old))
+    if summed and summed[1] == ast.unparse(new) and "keepdims" not in ast.unparse(old):
+        return c.WRONG_AXIS, f"{told}: the sum is too many"
     parent, _ = found.above[-1] if found.above else (None, "")
     if isinstance(parent, ast.keyword):
         return cause, f"`{parent.arg}={_short(old)}` stands in place of {_quote(new)}"
@@ -217,7 +228,7 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return c.FACTOR, told
     if _is_index(found) and _is_reversal(old, new):
         return c.TIME_REVERSED, f"{told}: the order is reversed"
-    if _is_index(found) and cause == c.WRONG_VALUE:  # another place is no multiple
+    if (_is_index(found) or _is_axis(found)) and cause == c.WRONG_VALUE:  # a place, no multiple
         return cause, told
     if isinstance(new, ast.UnaryOp) and dumped(new.operand) == dumped(old):
         return c.SIGN, f"{_quote(old)} has the wrong sign"
@@ -279,11 +290,21 @@ def _is_index(found: Difference) -> bool:
 def _is_condition(found: Difference) -> bool:
     """Whether it decides between cases: in a comparison, or the first argument of ``where``."""
     for node, name in found.above:
-        if isinstance(node, ast.Compare):
+        if isinstance(node, ast.Compare) or name == "test":
             return True
         if isinstance(node, ast.Call) and name == "args" and function_name(node) == "where":
             return any(one is found.old for one in ast.walk(node.args[0]))
     return isinstance(found.old, ast.Compare) and isinstance(found.new, ast.Compare)
+
+
+def _in_range(found: Difference) -> bool:
+    """Whether it is where a loop begins or ends."""
+    return any(function_name(node) == "range" for node, _ in found.above)
+
+
+def _is_axis(found: Difference) -> bool:
+    """Whether it is one of the axes that a function is given: ``expand_dims(x, (0, 1))``."""
+    return [type(node) for node, _ in found.above[-2:]] == [ast.Call, ast.Tuple]
 
 
 def _is_shape(found: Difference) -> bool:
