@@ -111,7 +111,7 @@ def sentences(kind, shape=(4, 5), square=False):
     [
         (OtherName, "dy * self.h`", "dy * self.z`"),
         (OneFactorMore, "(da * self.h)`", "self.x.T @ da`"),
-        (PartOfForward, "np.cos(self.x @ self.W)`", "np.cos(self.x @ self.W * 3)`"),
+        (PartOfForward, "np.cos(self.x @ self.W)`", "np.cos(3 * (self.x @ self.W))`"),
     ],
 )
 def test_the_line_is_quoted_as_it_stands_and_as_it_should_be(kind, wrong, right):

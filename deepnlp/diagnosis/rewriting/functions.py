@@ -75,6 +75,11 @@ class Ran:
         return {}
 
     @property
+    def globals(self) -> dict[str, Any]:
+        """The names of its module."""
+        return self.frame.function.function.__globals__ if self.frame is not None else {}
+
+    @property
     def file(self) -> str:
         """The name of the file, without its folder."""
         return Path(self.code.co_filename).name
@@ -88,6 +93,8 @@ def ran_in(call: Callable[[], Any]) -> dict[CodeType, Ran | None]:
         code = frame.f_code
         if event == "call" and code not in found and not is_foreign(code):
             found[code] = ran_of(code)
+        elif event == "return" and (ran := found.get(code)) is not None and not ran.locals:
+            ran.see(dict(frame.f_locals))
 
     before = sys.getprofile()
     sys.setprofile(look)

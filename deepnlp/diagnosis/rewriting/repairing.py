@@ -186,7 +186,7 @@ class Search:
     def _values_of(self, number: int) -> list[Value]:
         """What a function could use."""
         if number not in self._values:
-            self._values[number] = values(self.ran[number])
+            self._values[number] = values(self.ran[number], self.backward.forward)
         return self._values[number]
 
     def _try_all(self, ran: Ran, made: Iterator[Change]) -> None:

@@ -1,6 +1,7 @@
-"""What could stand in a place of a backward: names, and parts of its own code."""
+"""What could stand in a place of a backward: names, and parts of its own code and of forward's."""
 
 import ast
+import copy
 import itertools
 import re
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from deepnlp.diagnosis.rewriting.functions import (
     shape_of,
     signature,
 )
-from deepnlp.diagnosis.rewriting.slots import parsed
+from deepnlp.diagnosis.rewriting.slots import parsed, statements, targets
 
 _UNSAFE = re.compile(r"random|rng|append|pop\(|\.at\(|super|lambda|yield|print|open\(")
 _LARGE = 10**8  # the product of the sizes of two arrays of which the product may be large
@@ -52,7 +53,7 @@ class Value:
         return numpy.shape(self.value)
 
 
-def values(ran: Ran) -> list[Value]:
+def values(ran: Ran, forward: list[Ran]) -> list[Value]:
     """What a function could use, each value once, the simplest expression for it."""
     found: dict[Any, Value] = {}
 
@@ -71,10 +72,7 @@ def values(ran: Ran) -> list[Value]:
     for name in loop_variables(ran):  # their last values say nothing
         if isinstance(ran.scope.get(name), int):
             found[name] = Value(name, ran.scope[name], 0.0)
-    for node in (node for tree in (ran.tree, *ran.others) for node in ast.walk(tree)):
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            add(ast.unparse(node), node.value, 0.3)
-    for text, cost in _parts(ran):
+    for text, cost in itertools.chain(_parts(ran), _parts_of_forward(ran, forward)):
         add(text, ran.value(text), cost)
     for text in itertools.chain(_looked_up(ran), _counts(ran)):
         if shape_of(ran.value(text)) == ():  # a number may be equal to another by chance
@@ -106,6 +104,63 @@ def _parts(ran: Ran) -> Iterator[tuple[str, float]]:
         text = ast.unparse(node)
         if size <= _LARGEST and not _UNSAFE.search(text):
             yield text, 0.2 + 0.05 * size
+
+
+def _parts_of_forward(ran: Ran, forward: list[Ran]) -> Iterator[tuple[str, float]]:
+    """The same of the functions of forward, in the names of backward."""
+    known = {signature(value): name for name, value in reversed(list(ran.scope.items()))}
+    for other in forward:
+        words = {}
+        for name, value in other.scope.items():
+            key = signature(value)
+            same = name in ran.scope and signature(ran.scope[name]) == key
+            here = name if same else known.get(key)
+            if here is not None and isinstance(value, numpy.ndarray | float | int):
+                words[name] = here
+        defined = {
+            one.node.id: statement.node.value
+            for statement in statements(other.tree)
+            for one in targets(statement.node)
+            if isinstance(statement.node, ast.Assign) and isinstance(one.node, ast.Name)
+        }
+        translate = _Translate(ran, words, defined)
+        for text, cost in _parts(other):
+            try:
+                yield ast.unparse(translate.visit(parsed(text))), cost + 0.15
+            except (LookupError, SyntaxError, RecursionError):
+                continue
+
+
+class _Translate(ast.NodeTransformer):
+    """An expression of forward in the names of backward; a LookupError if it has none."""
+
+    def __init__(self, ran: Ran, words: dict[str, str], defined: dict[str, ast.expr]) -> None:
+        self.ran, self.words, self.defined, self._depth = ran, words, defined, 0
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """``self.x`` may be known under another name."""
+        text = ast.unparse(node)
+        if text in self.ran.scope:
+            return node
+        if text in self.words:
+            return parsed(self.words[text])
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A name of backward, of the module, or what was assigned to it."""
+        if node.id in self.words:
+            return parsed(self.words[node.id])
+        is_number = isinstance(self.ran.locals.get(node.id), int | float)
+        is_known = is_number or node.id == "self" or node.id not in self.defined
+        if is_known and (node.id in self.ran.locals or node.id in self.ran.globals):
+            return node
+        if node.id in self.defined and self._depth < 3:
+            self._depth += 1
+            try:
+                return self.visit(copy.deepcopy(self.defined[node.id]))
+            finally:
+                self._depth -= 1
+        raise LookupError(node.id)
 
 
 def _looked_up(ran: Ran) -> Iterator[str]:
