@@ -140,7 +140,7 @@ def test_a_multiple_of_one_number_is_not_named():
             return self.a * np.tanh(x)
 
         def backward(self, dy):
-            self.da = 3.7 * (dy * np.tanh(self.x)).sum(keepdims=True).reshape(1)
+            self.da = (dy * np.arctan(self.x)).sum(keepdims=True).reshape(1)
             return dy * self.a * (1 - np.tanh(self.x) ** 2)
 
     rng = np.random.default_rng(0)

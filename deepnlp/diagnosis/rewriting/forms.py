@@ -56,6 +56,7 @@ def _is_term(slot: Slot) -> bool:
 
 
 def _is_in_sum(slot: Slot) -> bool:
+    """Whether it is a number in a sum, where a missing term would be as small a change."""
     is_sum = isinstance(slot.parent, ast.BinOp) and isinstance(slot.parent.op, ast.Add | ast.Sub)
     return isinstance(slot.node, ast.Constant) and is_sum
 
@@ -292,20 +293,3 @@ def _other_node(ran: Ran, statement: Slot) -> Iterator[Change]:
                 new: Any = parsed(name)
                 new.ctx = ast.Store()
                 yield Change(c.WRONG_VALUE, statement, [(Slot(node, "target"), new)], 1.0)
-
-
-def of_two_statements(ran: Ran, found: list[Slot]) -> Iterator[Change]:
-    """Two values under each other's names."""
-    assigned = [
-        Slot(slot.node, "targets", 0)
-        for slot in found
-        if isinstance(slot.node, ast.Assign)
-        and isinstance(slot.node.targets[0], ast.Name | ast.Attribute)
-    ]
-    for one, other in itertools.combinations(assigned, 2):
-        names = [ast.unparse(slot.node) for slot in (one, other)]
-        shapes = [getattr(ran.scope.get(name), "shape", None) for name in names]
-        if names[0] != names[1] and shapes[0] is not None and shapes[0] == shapes[1]:
-            statement = next(s for s in found if s.node is one.parent)
-            puts = [(one, other.node), (other, one.node)]
-            yield Change(c.GATES_SWAPPED, statement, puts, 1.3)
