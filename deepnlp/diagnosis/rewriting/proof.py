@@ -104,4 +104,6 @@ def _sizes(subject: Subject) -> Iterator[int]:
     shapes = [v.get().shape for v in subject.variables.values() if isinstance(v, Input)]
     shapes += [value.shape for value in subject.inputs if isinstance(value, numpy.ndarray)]
     most = max(map(len, shapes), default=0)
-    yield from dict.fromkeys(s[k] for k in range(most) for s in shapes if k < len(s) and s[k] > 1)
+    yield from dict.fromkeys(
+        s[k] for k in range(most) for s in shapes if k < len(s) and s[k] > (k > 0)
+    )
