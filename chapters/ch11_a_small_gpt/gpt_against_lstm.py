@@ -1,7 +1,7 @@
 """A GPT and an LSTM with as many parameters, after as many tokens, and after as many seconds.
 
 Both share the output with the embedding, are trained by AdamW with warm-up and cosine, and read as
-many tokens in a step; their learning rates come from short trials with one seed on pydocs. The GPT
+many tokens in a step; their learning rates come from short trials with one seed. The GPT
 reads windows from random places and is measured in windows; the LSTM reads the text in order and
 carries its state. Losses are in bits per byte of the validation text.
 
