@@ -189,7 +189,8 @@ class Residual(Layer):
         dsum = dy if self.order == "pre" else self.norm.backward(dy)
         # sum = x + dropout(f(...)): both get its gradient
         df = dsum if self.dropout is None else self.dropout.backward(dsum)
-        dx, *dothers = _as_tuple(self.layer.backward(df))
+        given = self.layer.backward(df)
+        dx, *dothers = given if isinstance(given, tuple) else (given,)
         if self.order == "pre":
             dx = self.norm.backward(dx)
         dx = dsum + dx
@@ -205,10 +206,6 @@ class Residual(Layer):
         if self.dropout is not None:
             y, _ = self.dropout.step(y)
         return (x + y if self.order == "pre" else self.norm.step(x + y)[0]), state
-
-
-def _as_tuple(gradients: Any) -> tuple[Any, ...]:
-    return gradients if isinstance(gradients, tuple) else (gradients,)
 
 
 class TransformerBlock(Layer):

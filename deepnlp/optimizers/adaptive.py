@@ -207,23 +207,16 @@ class Adam(Optimizer):
         g = decayed(g, W, decay)
         if shrink != 1:  # the decay of AdamW
             W *= shrink
+        m += (1 - beta1) * (g - m)
         # in place: many short-lived arrays would keep two threads from working side by side
-        # m <- m + (1 - beta1) (g - m)
-        change = g - m
-        change *= 1 - beta1
-        m += change
-        # s <- beta2 s + (1 - beta2) g g
-        xp.multiply(1 - beta2, g, out=change)
+        change = (1 - beta2) * g
         change *= g
         s *= beta2
         s += change
-        # W <- W - step m / (sqrt(s) / root + eps)
-        spread = xp.sqrt(s)
-        spread /= root
-        spread += eps
-        xp.multiply(step, m, out=change)
-        change /= spread
-        W -= change
+        xp.sqrt(s, out=change)
+        change /= root
+        change += eps
+        W -= step * m / change
 
 
 class AdamW(Adam):
