@@ -1,4 +1,4 @@
-"""Mistakes that several gradients show: losses, and gradients in each other's place."""
+"""Mistakes that several gradients show: losses, gradients in each other's place, gates."""
 
 import itertools
 from collections.abc import Iterator
@@ -6,9 +6,16 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.backend import HostArray
+from deepnlp.diagnosis.mistakes.edges import quoted
+from deepnlp.diagnosis.mistakes.slopes import activations
 from deepnlp.diagnosis.mistakes.table import say
-from deepnlp.diagnosis.problem import Guess, Problem, distance, ratio
+from deepnlp.diagnosis.problem import Guess, Problem, block_names, distance, is_one, ratio
+from deepnlp.diagnosis.reverse import Edit, Run
 from deepnlp.gradcheck import causes as c
+from deepnlp.layers import GRU, LSTM
+
+GATES = {len(cell.gates): cell.gates for cell in (LSTM, GRU)}
+"""Gates of the package's layers, in the order of their blocks."""
 
 # --- Losses: means over the targets that count ----------------------------------------------------
 
@@ -121,3 +128,185 @@ def exchanged_rows(problem: Problem) -> Iterator[Guess]:
                 inputs = set(names) & set(problem.subject.input_names)
                 cause = c.GATES_SWAPPED if same and not inputs else c.EXCHANGED
                 yield say("exchanged rows", gradients, cause=cause, names=" and ".join(names))
+
+
+def exchanged_values(problem: Problem) -> Iterator[Guess]:
+    """The gradients with respect to two values of forward were exchanged.
+
+    Wrong: ``di, dg = dc * i, dc * g``. Right: ``di, dg = dc * g, dc * i``.
+    """
+    nodes = problem.followed.nodes
+    gates = numpy.zeros(problem.followed.tape.size, dtype=bool)
+    for one in (one for ones in activations(problem).values() for one in ones):
+        gates[one.tickets] = gates[nodes[one.number].tickets] = True
+    sites = [
+        numbers
+        for numbers in problem.followed.sites.values()
+        if nodes[numbers[0]].op in ("tanh", "divide", "reciprocal", "multiply", "add")
+        and nodes[numbers[0]].site.target is not None
+    ]
+    for first, second in itertools.combinations(sites, 2):
+        a, b = nodes[first[0]], nodes[second[0]]
+        if a.values.shape != b.values.shape or len(first) != len(second):
+            continue
+        if a.site.target != b.site.target:
+            is_gate = gates[a.tickets].any() or gates[b.tickets].any()
+            cause = c.GATES_SWAPPED if is_gate else c.EXCHANGED
+            words = {"one": a.site.target, "other": b.site.target}
+            yield say("exchanged", _exchanged(first, second), cause=cause, **words)
+
+
+def _exchanged(one: list[int], other: list[int]) -> Edit:
+    """Exchange the gradients of two values, at every step of a loop.
+
+    When one value is reached, the gradient of the other may not be complete yet, so it is taken
+    from the previous pass. Every pass corrects one more step, the last one first.
+    """
+    partner = {**dict(zip(one, other)), **dict(zip(other, one))}
+    before: dict[int, HostArray] = {}
+    now: dict[int, HostArray] = {}
+
+    def change(run: Run) -> dict[int, HostArray]:
+        now[run.number] = run.g.copy()
+        return run.vjp(before.get(partner[run.number], 0 * run.g))
+
+    return Edit(change=change, at=partner, passes=len(one) + 1, between=lambda: before.update(now))
+
+
+# --- Gates in the blocks of one matrix ------------------------------------------------------------
+
+
+def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
+    """The blocks of a finished gradient stand in another order than those of the weight.
+
+    Wrong: ``db = hstack((df, di, dg, do))``. Right: ``db = hstack((di, df, dg, do))``.
+    """
+    for count in _block_counts(problem, name):
+        parts = numpy.split(problem.right[name], count, axis=-1)
+        for order in _orders(count) if name not in problem.subject.input_names else ():
+            told = _told(order, _names(problem, count))
+            joined = numpy.concatenate([parts[k] for k in order], axis=-1)
+            yield say("blocks", {name: joined}, name=name, moved=told)
+
+
+def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:
+    """All blocks are right except one.
+
+    Wrong: the gradient of one gate is left out, or has another sign.
+    """
+    right, wrong = problem.right[name], problem.wrong[name]
+    for count in _block_counts(problem, name) if right.shape == wrong.shape else ():
+        halves = zip(numpy.split(wrong, count, axis=-1), numpy.split(right, count, axis=-1))
+        ratios = [ratio(w, r) for w, r in halves]
+        off = [k for k, m in enumerate(ratios) if m is None or not is_one(m)]
+        factor = ratios[off[0]] if len(off) == 1 else None
+        if factor is None:
+            continue
+        gate = _names(problem, count)[off[0]]
+        block = f"{'block' if gate in block_names(count) else 'the block of gate'} {gate}"
+        key = {0.0: "block zero", -1.0: "block minus"}.get(round(factor, 6), "block multiple")
+        words = {"name": name, "block": block, "factor": problem.name_factor(factor or 1.0)}
+        yield say(key, {name: wrong}, **words)
+
+
+def swapped_gates(problem: Problem) -> Iterator[Guess]:
+    """The gradients of the pre-activations are joined in another order than they were split.
+
+    Wrong: ``da = hstack((df, di, dg, do))`` where ``a`` was split into i, f, g, o.
+    """
+    trace = problem.followed
+    for numbers in trace.sites.values():
+        first = trace.nodes[numbers[0]]
+        width = first.values.shape[-1] if first.values.ndim > 1 else 1
+        for count in (4, 3, 2) if first.op in ("matmul", "add") else ():
+            if width % count or width == 1 or not _is_split(problem, numbers[0], count):
+                continue
+            for order in _orders(count):
+
+                def change(run: Run, order: tuple[int, ...] = order) -> dict[int, HostArray]:
+                    parts = numpy.split(run.g, len(order), axis=-1)
+                    return run.vjp(numpy.concatenate([parts[k] for k in order], axis=-1))
+
+                told = _told(order, _names(problem, count))
+                edit = Edit(change=change, at=numbers)
+                yield say("gates", edit, line=quoted(first), moved=told)
+
+
+def _block_counts(problem: Problem, name: str) -> list[int]:
+    """In how many gates a gradient may be split."""
+    right = problem.right[name]
+    counts = (4, 3) if right.ndim in (1, 2) else ()
+    return [n for n in counts if right.shape[-1] % n == 0 and _has_gates(problem, n)]
+
+
+def _is_split(problem: Problem, number: int, count: int) -> bool:
+    """Whether the blocks of a result go to different operations, or to one after the other."""
+    trace = problem.followed
+    row = trace.nodes[number].tickets.reshape(-1, trace.nodes[number].tickets.shape[-1])[0]
+    block_of = numpy.full(trace.tape.size, -1)  # of every ticket; -1 of those that are in none
+    block_of[row] = numpy.arange(row.size) // (row.size // count)
+    users: list[int] = []  # how many of the blocks an operand holds
+    for node in trace.nodes[number + 1 :]:
+        held = [block_of[used] for _, used in node.operands]
+        users += [numpy.unique(blocks[blocks >= 0]).size for blocks in held if (blocks >= 0).any()]
+    return any(size < count for size in users)
+
+
+def _has_gates(problem: Problem, count: int) -> bool:
+    """Whether some state or output is 1/count as wide as some parameter."""
+    names = [n for n in problem.right if n not in problem.subject.input_names]
+    widths = {problem.right[n].shape[-1] for n in names if problem.right[n].ndim}
+    arrays = [*problem.subject.weights, *problem.right.values()]
+    known = {a.shape[-1] for a in arrays if a.ndim > 1}
+    return any(w % count == 0 and w // count in known for w in widths)
+
+
+def _orders(count: int) -> list[tuple[int, ...]]:
+    """All wrong orders of the blocks; exchanges of two first."""
+    right = tuple(range(count))
+    orders = [order for order in itertools.permutations(right) if order != right]
+    return sorted(orders, key=lambda order: sum(a != b for a, b in zip(order, right)))
+
+
+def _told(order: tuple[int, ...], names: list[str]) -> str:
+    others = [names[k] for k in range(len(order)) if order[k] != k]
+    kind = "the gates" if names != block_names(len(names)) else "the gradient"
+    if len(others) == 2:
+        return f"the blocks of {kind} {others[0]} and {others[1]} are swapped"
+    found = ", ".join(names[k] for k in order)
+    return f"the blocks of {kind} stand in the order {found} instead of {', '.join(names)}"
+
+
+def _names(problem: Problem, count: int) -> list[str]:
+    """What the forward calls the gates, from the statements that take the blocks."""
+    names: list[str] = problem.recall(f"{count} gates", lambda: _read_names(problem, count))
+    return names
+
+
+def _is_of_the_package(problem: Problem) -> bool:
+    """Whether a layer of :mod:`deepnlp.layers`, or one derived from it, is in it."""
+    if not problem.subject.is_ours:
+        return False
+    kinds = [type(one) for _, one in problem.subject.layer._named_layers()]
+    return any(b.__module__.startswith("deepnlp.layers.") for k in kinds for b in k.__mro__)
+
+
+def _read_names(problem: Problem, count: int) -> list[str]:
+    if _is_of_the_package(problem):
+        return list(GATES.get(count, "")) or block_names(count)
+    nodes = problem.trace.nodes if problem.trace is not None else []
+    for number, node in enumerate(nodes):
+        if node.values.ndim < 2 or node.op not in ("matmul", "add"):
+            continue
+        if node.values.shape[-1] % count or not _is_split(problem, number, count):
+            continue
+        width = node.values.shape[-1] // count
+        first = node.tickets.reshape(-1, node.tickets.shape[-1])[0]
+        users = [
+            next((n for n in nodes[number + 1 :] if (n.operands[0][1] == ticket).any()), None)
+            for ticket in first[::width]
+        ]
+        names = [n.site.target for n in users if n is not None and n.site.target is not None]
+        if len(set(names)) == count:
+            return names
+    return block_names(count)

@@ -322,10 +322,29 @@ class Evaluator:
     def _run_Raise(self, node: ast.Raise, frame: Frame) -> None:
         raise ValueError("raised by the learner")
 
+    def _run_Delete(self, node: ast.Delete, frame: Frame) -> None:
+        for one in node.targets:
+            if isinstance(one, ast.Name):
+                del frame.names[one.id]
+            elif isinstance(one, ast.Attribute):
+                delattr(self.guard.own(self.value(one.value, frame)), _private(one.attr, frame))
+            elif isinstance(one, ast.Subscript):
+                del self.guard.own(self.value(one.value, frame))[self.value(one.slice, frame)]
+
     def _run_With(self, node: ast.With, frame: Frame) -> Any:
         if not all("errstate(" in ast.unparse(one.context_expr) for one in node.items):
             raise RefusedError(f"with in line {node.lineno}")
         return self.run(node.body, frame)  # trials are silent as they are
+
+    def _run_Import(self, node: ast.Import, frame: Frame) -> None:
+        for one in node.names:
+            module = self.guard.module(one.name if one.asname else one.name.partition(".")[0])
+            frame.names[one.asname or one.name.partition(".")[0]] = module
+
+    def _run_ImportFrom(self, node: ast.ImportFrom, frame: Frame) -> None:
+        for one in node.names:
+            module = self.guard.module(node.module or "")
+            frame.names[one.asname or one.name] = getattr(module, one.name)
 
     def _run_FunctionDef(self, node: ast.FunctionDef, frame: Frame) -> None:
         if node.decorator_list:
@@ -473,12 +492,25 @@ class Evaluator:
         test, body, other = map(self._code, (node.test, node.body, node.orelse))
         return lambda frame: body(frame) if test(frame) else other(frame)
 
+    def _of_NamedExpr(self, node: ast.NamedExpr) -> Code:
+        value, name = self._code(node.value), node.target.id
+
+        def name_it(frame: Frame) -> Any:
+            frame.names[name] = found = value(frame)
+            return found
+
+        return name_it
+
     def _of_Tuple(self, node: ast.Tuple) -> Code:
         each = self._each(node.elts)
         return lambda frame: tuple(each(frame))
 
     def _of_List(self, node: ast.List) -> Code:
         return self._each(node.elts)
+
+    def _of_Set(self, node: ast.Set) -> Code:
+        each = self._each(node.elts)
+        return lambda frame: set(each(frame))
 
     def _each(self, nodes: list[ast.expr]) -> Callable[[Frame], list[Any]]:
         if not any(isinstance(one, ast.Starred) for one in nodes):
@@ -550,13 +582,17 @@ class Evaluator:
 
         return lambda frame: go(Frame(frame.function, {}, frame), 0)
 
-    def _of_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> Code:
+    def _of_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Code:
         rounds, value = self._rounds(node), self.code(node.elt)
         return lambda frame: [value(inner) for inner in rounds(frame)]
 
     def _of_GeneratorExp(self, node: ast.GeneratorExp) -> Code:
         values = self._of_ListComp(node)
         return lambda frame: iter(values(frame))
+
+    def _of_SetComp(self, node: ast.SetComp) -> Code:
+        values = self._of_ListComp(node)
+        return lambda frame: set(values(frame))
 
     def _of_DictComp(self, node: ast.DictComp) -> Code:
         rounds, key, value = self._rounds(node), self.code(node.key), self.code(node.value)

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import copy
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -55,7 +56,6 @@ def _is_term(slot: Slot) -> bool:
 
 
 def _is_in_sum(slot: Slot) -> bool:
-    """Whether it is a number in a sum, where a missing term would be as small a change."""
     is_sum = isinstance(slot.parent, ast.BinOp) and isinstance(slot.parent.op, ast.Add | ast.Sub)
     return isinstance(slot.node, ast.Constant) and is_sum
 
@@ -198,6 +198,8 @@ def of_statement(ran: Ran, statement: Slot) -> Iterator[Change]:
         for target in targets(node):
             if isinstance(target.node, ast.Subscript):
                 yield from _exchanged_slices(statement, target.node)
+                yield from _all_places(statement, target.node, put)
+        yield from _other_number(ran, statement)
         yield from _other_node(ran, statement)
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Attribute):
         copied = parsed(f"{ast.unparse(node.value)}.copy()")
@@ -252,6 +254,34 @@ def _exchanged_slices(statement: Slot, target: ast.Subscript) -> Iterator[Change
                     yield Change(c.TIME_SHIFTED, statement, puts)
 
 
+def _all_places(statement: Slot, target: ast.Subscript, put: Any) -> Iterator[Change]:
+    """A statement for one index that should hold for all along this axis."""
+    indices = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    for k, index in enumerate(indices):
+        if not isinstance(index, ast.Constant | ast.UnaryOp):
+            continue
+        new: Any = copy.deepcopy(statement.node)
+        held: Any = new.targets[0] if isinstance(new, ast.Assign) else new.target
+        places = [*indices[:k], ast.Slice(), *indices[k + 1 :]]
+        held.slice = ast.Tuple(places, ast.Load()) if len(places) > 1 else places[0]
+        yield put(c.NOT_SUMMED_T, copy.deepcopy(new), 1.1)
+        value = ast.unparse(new.value)
+        new.value = parsed(f"np.expand_dims({value}, {k})")
+        yield put(c.MASK_MISSING if "mask" in value else c.TERM_MISSING, new, 1.1)
+
+
+def _other_number(ran: Ran, statement: Slot) -> Iterator[Change]:
+    """Another whole number of backward's in place of a constant, wherever that stands."""
+    found: dict[int, list[Slot]] = {}
+    for slot in expressions(statement.node):
+        if isinstance(slot.node, ast.Constant) and type(slot.node.value) is int:
+            found.setdefault(slot.node.value, []).append(slot)
+    names = [n for n, v in ran.scope.items() if type(v) is int]
+    for slots, name in itertools.product(found.values(), names):
+        if len(slots) > 1:
+            yield Change(c.TIME_SHIFTED, statement, [(s, parsed(name)) for s in slots], 1.1)
+
+
 def _other_node(ran: Ran, statement: Slot) -> Iterator[Change]:
     """The gradient of another node of an engine: ``other.grad`` for ``self.grad``."""
     node = statement.node
@@ -262,3 +292,20 @@ def _other_node(ran: Ran, statement: Slot) -> Iterator[Change]:
                 new: Any = parsed(name)
                 new.ctx = ast.Store()
                 yield Change(c.WRONG_VALUE, statement, [(Slot(node, "target"), new)], 1.0)
+
+
+def of_two_statements(ran: Ran, found: list[Slot]) -> Iterator[Change]:
+    """Two values under each other's names."""
+    assigned = [
+        Slot(slot.node, "targets", 0)
+        for slot in found
+        if isinstance(slot.node, ast.Assign)
+        and isinstance(slot.node.targets[0], ast.Name | ast.Attribute)
+    ]
+    for one, other in itertools.combinations(assigned, 2):
+        names = [ast.unparse(slot.node) for slot in (one, other)]
+        shapes = [getattr(ran.scope.get(name), "shape", None) for name in names]
+        if names[0] != names[1] and shapes[0] is not None and shapes[0] == shapes[1]:
+            statement = next(s for s in found if s.node is one.parent)
+            puts = [(one, other.node), (other, one.node)]
+            yield Change(c.GATES_SWAPPED, statement, puts, 1.3)

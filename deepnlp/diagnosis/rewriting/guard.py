@@ -10,6 +10,7 @@ import functools
 import inspect
 import math
 import operator
+import sys
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -130,6 +131,13 @@ class Guard:
         if hasattr(builtins, name):
             return getattr(builtins, name)
         raise NameError(name)
+
+    def module(self, name: str) -> Any:
+        """A module of the lists that is loaded."""
+        is_listed = name.partition(".")[0] in ("numpy", *allowed.LIBRARIES)
+        if not is_listed or name not in sys.modules:
+            raise RefusedError(f"the import of {name}")
+        return sys.modules[name]
 
     # --- Operators --------------------------------------------------------------------------
 

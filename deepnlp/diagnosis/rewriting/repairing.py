@@ -19,6 +19,7 @@ from deepnlp.diagnosis.rewriting.forms import (
     of_indices,
     of_numbers_in_sums,
     of_statement,
+    of_two_statements,
 )
 from deepnlp.diagnosis.rewriting.functions import Ran, shape_of, signature
 from deepnlp.diagnosis.rewriting.locating import located_in
@@ -396,6 +397,7 @@ def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
 
 
 def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
+    yield from of_two_statements(ran, found)
     others = [one for one in own() if one.cost > 0]
     for statement in found:
         yield from inserted(ran, statement, others)

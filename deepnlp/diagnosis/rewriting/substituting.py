@@ -16,6 +16,7 @@ from deepnlp.diagnosis.rewriting.slots import (
     Slot,
     expressions,
     indices,
+    loaded,
     parsed,
     targets,
 )
@@ -23,6 +24,7 @@ from deepnlp.diagnosis.rewriting.values import Value
 from deepnlp.gradcheck import causes as c
 
 _SMALL = 64  # as long an axis does no harm
+_MOST_IDS = 6
 _STEPS = re.compile(r"_?(prev|next|last|old|new)_?|\[[^]]*\]")
 _PLAIN = re.compile(r"[\w.]+(\[[\w, +-]+\])?")
 _BLOCKS = re.compile(r"stack\(|concatenate\(|split\(")
@@ -201,7 +203,7 @@ def replaced(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
 def _other_indices(
     ran: Ran, statement: Slot, node: ast.Subscript, values: list[Value]
 ) -> Iterator[Change]:
-    """Another whole number, or other ids, in brackets."""
+    """Another whole number, or other ids, in brackets; or ids for every axis of an array."""
     ids = [one for one in values if _is_index(one.value)]
     slices = [name for name, value in ran.locals.items() if isinstance(value, slice)]
     for place in places_of(node):
@@ -213,6 +215,16 @@ def _other_indices(
         for one in ids if shape is not None else ():
             if one.shape == shape:
                 yield Change(c.WRONG_VALUE, statement, [(place, one.node)], 1.0 + one.cost)
+    sizes = shape_of(ran.value(ast.unparse(loaded(node.value)))) or ()
+    if isinstance(node.slice, ast.Tuple) and 1 < len(sizes) < 4:
+        rows = [one for one in ids if one.shape and one.value.dtype.kind in "iu"]
+        rows = [one for one in rows if not re.search(r"None|\.sum\(", one.text)][:_MOST_IDS]
+        fit = [[one for one in rows if 0 <= one.value.min() <= one.value.max() < n] for n in sizes]
+        for chosen in itertools.product(*fit):
+            if len({one.text for one in chosen}) == len(chosen):
+                index = ast.Tuple([one.node for one in chosen], ast.Load())
+                cost = 1.2 + sum(one.cost for one in chosen)
+                yield Change(c.WRONG_VALUE, statement, [(Slot(node, "slice"), index)], cost)
 
 
 def _is_index(value: Any) -> bool:

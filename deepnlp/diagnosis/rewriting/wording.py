@@ -73,6 +73,8 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
     if type(old) is not type(new):
         return _of_statements(old, new, cause)
     found = difference(old, new)
+    if cause == c.WRONG_AXIS and isinstance(found.old, ast.stmt):
+        return cause, "all these sums and means run over another axis"
     if _is_condition(found):
         is_count = all(is_number(one, setting.scope) for one in (found.old, found.new))
         told = f"the condition is not {_quote(found.new)}"
@@ -80,16 +82,10 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
             told = f"{_quote(found.old)} stands in place of {_quote(found.new)} in the condition"
         return c.WRONG_VALUE if is_count else c.DERIVATIVE_MISSING, told
     if any(name in ("target", "targets") for _, name in found.above):
-        cause = c.TIME_REVERSED if _is_reversal(found.old, found.new) else cause
         return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
     if found.above and isinstance(found.above[-1][0], ast.keyword):  # axis=1 is not 0 + 1
         words = [f"`{found.above[-1][0].arg}={ast.unparse(one)}`" for one in (found.old, found.new)]
-        of_flip = len(found.above) > 1 and function_name(found.above[-2][0]) == "flip"
-        cause = c.TIME_REVERSED if of_flip else cause
         return cause, f"{words[0]} stands in place of {words[1]}"
-    if any(function_name(node) == "range" for node, _ in found.above):
-        told = f"{_quote(found.old)} stands in place of {_quote(found.new)}"
-        return c.TIME_SHIFTED, f"{told}: the loop begins or ends at another place"
     zeroed = None if _is_index(found) else _zeroed(found)
     if zeroed is not None:
         return c.TERM_MISSING, f"the term {_quote(zeroed)} is missing"
@@ -138,6 +134,13 @@ def _of_statements(old: ast.stmt, new: ast.stmt, cause: str) -> tuple[str, str]:
             return c.TERM_MISSING, f"what {target} holds is overwritten, not multiplied"
         told = f"what {target} holds already is overwritten, not added to"
         return (c.TERM_MISSING if isinstance(new.target, ast.Name) else c.ASSIGNED), told
+    if isinstance(old, ast.AugAssign) and isinstance(new, ast.Assign):
+        return c.WRONG_VALUE, f"it is added to what {_quote(old.target)} holds already"
+    if isinstance(old, ast.Assign) and isinstance(old.targets[0], ast.Subscript):
+        place = old.targets[0]
+        parts = place.slice.elts if isinstance(place.slice, ast.Tuple) else [place.slice]
+        if all(isinstance(one, ast.Slice | ast.Constant) for one in parts):
+            return c.ASSIGNED, f"what {_quote(place)} holds already is overwritten"
     return cause, ""
 
 
@@ -219,8 +222,6 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return c.WRONG_VALUE if is_other else said[0], f"{told}: {said[1]}"
     if ast.unparse(new).startswith(f"{ast.unparse(old)}.sum(") and "keepdims" in ast.unparse(new):
         return c.TERM_MISSING, f"{told}: the sum is missing"
-    if setting.is_bias and isinstance(old, ast.Subscript) and function_name(new) == "sum":
-        return _of_mean(new), f"{told}: the other entries are left out"
     summed = re.fullmatch(r"\(?(.*?)\)?\.sum\([^()]*\)", ast.unparse(old))
     if summed and summed[1] == ast.unparse(new) and "keepdims" not in ast.unparse(old):
         return c.WRONG_AXIS, f"{told}: the sum is too many"
