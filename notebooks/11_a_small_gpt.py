@@ -351,10 +351,11 @@ for kind, of in results.items():
 #
 # That is no verdict on the two. It is one text, one size and one short training. The script
 # `chapters/ch11_a_small_gpt/gpt_against_lstm.py` gives both twice as many tokens and five times as
-# many parameters. On the text of this lesson, in twice as many byte pairs, the GPT is then ahead
-# after as many tokens and level after as many seconds; on Shakespeare in characters the LSTM stays
-# ahead (`docs/results/gpt-against-lstm.md`). What made the Transformer succeed is that it goes on
-# improving with size and data, on parallel hardware that the recurrence keeps waiting.
+# many parameters. On the text of this lesson, in twice as many byte pairs, the GPT is then a little
+# ahead after as many tokens, and the two overlap after as many seconds; on Shakespeare in
+# characters the LSTM stays ahead (`docs/results/gpt-against-lstm.md`). What made the Transformer
+# succeed is that it goes on improving with size and data, on parallel hardware that the recurrence
+# keeps waiting.
 #
 # The GPT writes:
 

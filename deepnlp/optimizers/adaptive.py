@@ -209,14 +209,14 @@ class Adam(Optimizer):
             W *= shrink
         m += (1 - beta1) * (g - m)
         # in place: many short-lived arrays would keep two threads from working side by side
-        change = (1 - beta2) * g
-        change *= g
+        square = (1 - beta2) * g
+        square *= g
         s *= beta2
-        s += change
-        xp.sqrt(s, out=change)
-        change /= root
-        change += eps
-        W -= step * m / change
+        s += square
+        divisor = xp.sqrt(s, out=square)
+        divisor /= root
+        divisor += eps
+        W -= step * m / divisor
 
 
 class AdamW(Adam):

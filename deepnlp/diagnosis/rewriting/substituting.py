@@ -23,7 +23,8 @@ from deepnlp.diagnosis.rewriting.slots import (
 from deepnlp.diagnosis.rewriting.values import Value
 from deepnlp.gradcheck import causes as c
 
-_SMALL = 64  # as long an axis does no harm
+_SMALL = 64  # larger than any stride
+_LARGE = 1 << 12  # as long an axis does no harm
 _MOST_IDS = 6
 _STEPS = re.compile(r"_?(prev|next|last|old|new)_?|\[[^]]*\]")
 _PLAIN = re.compile(r"[\w.]+(\[[\w, +-]+\])?")
@@ -142,7 +143,7 @@ def _most(ran: Ran, slot: Slot) -> int | None:
     whole = ran.value(ast.unparse(slot.parent)) if isinstance(slot.parent, ast.BinOp) else None
     if isinstance(whole, numpy.ndarray | float | numpy.floating):
         return None
-    return max(4 * abs(int(old)), 1 << 12)
+    return max(4 * abs(int(old)), _LARGE)
 
 
 def _is_numeric(ran: Ran, text: str) -> bool:

@@ -238,9 +238,6 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return cause, told
     if isinstance(new, ast.UnaryOp) and dumped(new.operand) == dumped(old):
         return c.SIGN, f"{_quote(old)} has the wrong sign"
-    constants: list[Any] = [getattr(one, "value", None) for one in (old, new)]
-    if all(type(one) is float for one in constants) and 3 * constants[0] == constants[1]:
-        return c.FACTOR, told
     is_place = {ast.unparse(old), ast.unparse(new)} <= set(setting.loops)  # one index for another
     is_count = not is_place and is_number(old, scope) and is_number(new, scope)
     if cause in (c.FACTOR, c.WRONG_VALUE) and is_count:
