@@ -143,6 +143,19 @@ def jacobian(function: Callable[..., Any], operands: list[HostArray], j: int) ->
     return numpy.stack(columns, axis=-1).reshape((*shape, *x.shape))
 
 
+def summed(value: HostArray, shape: tuple[int, ...], columns: int = 0) -> HostArray:
+    """The sum over the axes along which an array of that shape was broadcast.
+
+    So many last axes of the value, its columns, do not belong to the array.
+    """
+    more = value.ndim - columns - len(shape)
+    if more > 0:
+        value = value.sum(axis=tuple(range(more)))
+    ones = [k for k, n in enumerate(shape) if n == 1 and k < value.ndim - columns]
+    axes = tuple(k for k in ones if value.shape[k] != 1)
+    return value.sum(axis=axes, keepdims=True) if axes else value
+
+
 def _einsum(subscripts: str, g: HostArray, operands: list[HostArray]) -> list[HostArray]:
     left, right = subscripts.split("->")
     names = left.split(",")

@@ -1,7 +1,5 @@
 """The functions of NumPy that compute something new, on arrays that are followed."""
 
-from functools import reduce
-from itertools import accumulate
 from typing import Any
 
 import numpy
@@ -118,23 +116,6 @@ def _explicit(subscripts: str, dims: list[int]) -> str:
     return f"{','.join(named)}->{right.replace('...', letters)}"
 
 
-def _outer(a: Any, b: Any) -> Any:
-    return numpy.multiply(numpy.reshape(a, (-1, 1)), numpy.reshape(b, (1, -1)))
-
-
-def _prod(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    if axis is None:
-        return reduce(numpy.multiply, [x.reshape(-1)[k] for k in range(x.size)])
-    total = reduce(numpy.multiply, list(numpy.moveaxis(x, axis, 0)))
-    return numpy.expand_dims(total, axis) if keepdims else total
-
-
-def _cumsum(x: Any, axis: Any = None, **options: Any) -> Any:
-    x = x.reshape(-1) if axis is None else x
-    rows = list(numpy.moveaxis(x, axis or 0, 0))
-    return numpy.stack(list(accumulate(rows, numpy.add)), axis=axis or 0)
-
-
 def _pad(x: Any, width: Any, mode: Any = "constant", **options: Any) -> Any:
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
         raise TraceError(f"numpy.pad with mode {mode!r} is not followed")
@@ -195,10 +176,11 @@ def _like(value: float) -> Any:
 
 
 FUNCTIONS.update({
-    "sum": _sum, "mean": _mean, "var": _var, "std": _std, "norm": _norm, "outer": _outer,
+    "sum": _sum, "mean": _mean, "var": _var, "std": _std, "norm": _norm,
+    "outer": lambda a, b: numpy.multiply(numpy.reshape(a, (-1, 1)), numpy.reshape(b, (1, -1))),
     "dot": _dot, "vdot": lambda a, b: _dot(a.reshape(-1), b.reshape(-1)),
     "inner": lambda a, b: _dot(a, numpy.swapaxes(b, -1, -2) if b.ndim > 1 else b),
-    "tensordot": _tensordot, "einsum": _einsum, "prod": _prod, "cumsum": _cumsum,
+    "tensordot": _tensordot, "einsum": _einsum,
     "max": _extreme("max"), "amax": _extreme("max"),
     "min": _extreme("min"), "amin": _extreme("min"),
     "clip": _clip, "take": _take, "take_along_axis": _take_along_axis, "where": _where,

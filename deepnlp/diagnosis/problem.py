@@ -6,7 +6,7 @@ import copy
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from deepnlp.gradcheck.names import LABELS
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
+from deepnlp.gradcheck.variables import Input
 
 
 @dataclass
@@ -117,23 +118,21 @@ class Problem:
         Guesses without an edit of their own are passed through. When the work that a diagnosis
         may cost is done, the remaining edits are left out.
         """
-        waiting: list[tuple[int, int, Guess]] = []
+        waiting: list[Guess] = []
         edits: list[Edit | Joined] = []
         for guess in guesses:
             if isinstance(guess.gradients, Edit | Joined):
                 guess.edit = edit = guess.gradients
-                self.work -= self.followed.tape.size * (edit.passes + 1) // 2
+                self.work -= self.followed.tape.size
                 if self.work < 0:
                     break
-                waiting.append((edit.passes, len(waiting), guess))
+                waiting.append(guess)
                 edits.append(edit if self.base is None else self.base + edit)
             else:
                 yield guess
         if not waiting:
             return
-        waiting.sort(key=lambda one: one[:2])  # those that need several passes side by side
-        ordered = [edits[place] for _, place, _ in waiting]
-        for (_, _, guess), gradients in zip(waiting, self.followed.reverse.run(ordered)):
+        for guess, gradients in zip(waiting, self.followed.reverse.run(edits)):
             guess.gradients = gradients
             yield guess
 
@@ -276,11 +275,12 @@ class Problem:
     @cached_property
     def fresh(self) -> Problem | None:
         """The same code on fresh numbers, of other sizes where it takes them."""
+        arrays = [v for v in self.subject.inputs if isinstance(v, numpy.ndarray) and v.ndim]
         is_script = hasattr(self.subject.caller.code.forward, "lines")  # its sizes are fixed
-        for axes in ("",) if is_script else ("all", "N T", "N", ""):
-            subject = copy.deepcopy(self.subject)
+        shape = arrays[0].shape[:3] if arrays and not is_script else ()
+        for count in reversed(range(len(shape) + 1)):
             try:
-                _other_numbers(subject, axes)
+                subject = elsewhere(self.subject, numpy.random.default_rng(1), shape[:count])
                 wrong = subject.analytic_gradients()
                 right = self._right_of(subject)
                 same = [(n, wrong[n].shape == right[n].shape) for n in self.wrong]
@@ -359,6 +359,8 @@ _RANDOM = re.compile(r"rand|rng|binomial|bernoulli|drop|uniform|generator", re.I
 WORK = 14_000_000
 """Numbers that all edited passes of one diagnosis may compute: what takes a second or less."""
 
+_APART = 0.2  # by so much, in the logarithm, numbers are moved
+
 ROUNDING = 1e-8
 """Where a gradient is smaller than this part of the right one, it is what rounding left of 0."""
 
@@ -390,24 +392,44 @@ def distance(a: HostArray, b: HostArray, least: float = 0.0) -> float:
     return apart / scale if scale > 0 else 0.0
 
 
-def _other_numbers(subject: Subject, axes: str) -> None:
-    """Give a subject fresh numbers of the same signs, and one entry more along some axes."""
-    letters = {"all": {0, 1, 2}, "N T": {0, 1}, "N": {0}, "": set[int]()}[axes]
-    rng = numpy.random.default_rng(1)
-    arrays = [v for v in subject.inputs if isinstance(v, numpy.ndarray) and v.ndim]
-    sizes = arrays[0].shape if arrays else ()
-    for place, value in enumerate(subject.inputs):
-        if not isinstance(value, numpy.ndarray) or not value.ndim:
-            continue
-        before = value
-        for axis in letters & set(range(min(value.ndim, len(sizes)))):
-            is_time = value.ndim > 2 or value.dtype.kind in "iu"
-            if value.shape[axis] == sizes[axis] and (axis == 0 or is_time or axes == "all"):
-                value = numpy.concatenate([value, value.take([0], axis)], axis)
-        if value.dtype.kind == "f":
-            value = value * numpy.exp(0.3 * rng.normal(size=value.shape))
-        subject.inputs[place] = still_probabilities(value, before)
+def elsewhere(subject: Subject, rng: Any, sizes: Collection[int]) -> Subject:
+    """A copy of a subject with other numbers, of the same signs, and in another shape.
+
+    Along the axes of some sizes its inputs have two entries more; then its weights stay. A loss
+    whose backward takes no other gradient than 1 keeps this.
+    """
+    subject = copy.deepcopy(subject)
+    subject.inputs[:] = [_longer(value, sizes) for value in subject.inputs]
+    for variable in subject.variables.values():
+        if not sizes or isinstance(variable, Input):
+            value = variable.get()
+            noise = _APART * rng.normal(size=value.shape)
+            moved = value * numpy.exp(noise) if value.any() else noise
+            variable.set(still_probabilities(moved, value))
+            variable.remember()
+    is_one = all((w == 1).all() for w in subject.weights)
     subject.draw_weights(rng)
+    if is_one:
+        subject.weights = [numpy.ones_like(w) for w in subject.weights]
+    return subject
+
+
+def _longer(value: Any, sizes: Collection[int]) -> Any:
+    """An array with two entries more along each axis of some sizes, the last one again.
+
+    Two, so that an even size stays one and a stride of two has another step.
+    """
+    if isinstance(value, numpy.ndarray):
+        before = value
+        for axis, n in enumerate(before.shape):
+            if n in sizes:
+                value = numpy.take(value, range(n + 2), axis=axis, mode="clip")
+        value = still_probabilities(value, before)
+    elif isinstance(value, list | tuple):
+        return type(value)(_longer(one, sizes) for one in value)
+    elif isinstance(value, dict):
+        return {key: _longer(one, sizes) for key, one in value.items()}
+    return value
 
 
 def still_probabilities(value: HostArray, before: HostArray) -> HostArray:
@@ -451,14 +473,3 @@ def ratio(wrong: HostArray, right: HostArray) -> float | None:
     factor = float((wrong * right).sum()) / square
     off = float(numpy.abs(wrong - factor * right).max())
     return factor if off <= 3e-6 * float(numpy.abs(wrong).max()) else None
-
-
-def block_names(count: int) -> list[str]:
-    """Names for that many blocks without names.
-
-    Examples
-    --------
-    >>> block_names(2)
-    ['1 of 2', '2 of 2']
-    """
-    return [f"{k + 1} of {count}" for k in range(count)]

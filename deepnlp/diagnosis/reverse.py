@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.derivatives import LINEAR, HostArray, linear_vjp, partials
+from deepnlp.diagnosis.derivatives import LINEAR, HostArray, linear_vjp, partials, summed
 from deepnlp.diagnosis.tape import Adjoints, Node, Tape
 
 _NUMBERS = 3_000_000
@@ -68,20 +68,12 @@ class Edit:
         In place of ``change``: multiply what is passed on to this operand, or to all (-1).
     partial : tuple (number of an operand, arrays by number of the node), optional
         In its place: the derivative with respect to this operand that is used for the right one.
-    weights : list of array, optional
-        Other gradients with respect to the outputs.
-    passes, between : int, callable
-        How often to run, and what to do after each run, where an edit needs gradients of values
-        that are reached only later.
     """
 
     change: Change | None = None
     at: Collection[int] = ()
     scaled: tuple[int, float] | None = None
     partial: tuple[int, dict[int, HostArray]] | None = None
-    weights: list[HostArray] | None = None
-    passes: int = 1
-    between: Callable[[], None] | None = None
 
     def __add__(self, other: Edit | Joined) -> Joined:
         """Both."""
@@ -98,11 +90,6 @@ class Joined:
     """
 
     edits: list[Edit]
-
-    @property
-    def passes(self) -> int:
-        """As often as the one that needs most."""
-        return max(edit.passes for edit in self.edits)
 
     def __add__(self, other: Edit | Joined) -> Joined:
         return Joined([*self.edits, *_parts(other)])
@@ -133,7 +120,7 @@ class Place:
 
     def add(self, adjoint: HostArray, value: HostArray) -> None:
         """Add contributions; those of a shape that the array was broadcast to are summed first."""
-        value = _summed(value, self.shape)
+        value = summed(value, self.shape, columns=1)
         if self.is_run:
             own = self.take(adjoint)
             own += value
@@ -143,15 +130,6 @@ class Place:
             rows = numpy.broadcast_to(value, (*self.shape, value.shape[-1]))
             rows = rows.reshape(-1, value.shape[-1])[self.order]
             adjoint[self.unique] += numpy.add.reduceat(rows, self.first, axis=0)
-
-
-def _summed(value: HostArray, shape: tuple[int, ...]) -> HostArray:
-    """The sum over the axes along which an array of that shape was broadcast."""
-    more = value.ndim - 1 - len(shape)
-    if more > 0:
-        value = value.sum(axis=tuple(range(more)))
-    axes = tuple(k for k, n in enumerate(shape) if n == 1 and value.shape[k] != 1)
-    return value.sum(axis=axes, keepdims=True) if axes else value
 
 
 class Reverse:
@@ -189,12 +167,6 @@ class Reverse:
         columns = int(numpy.clip(_NUMBERS // max(self.size, 1), 1, 128))
         for start in range(0, len(edits), columns):
             batch = edits[start : start + columns]
-            parts = [part for edit in batch for part in _parts(edit)]
-            for _ in range(max((part.passes for part in parts), default=1) - 1):
-                self.adjoint(batch)
-                for part in parts:
-                    if part.between is not None:
-                        part.between()
             adjoint = self.adjoint(batch)
             found = {name: place.take(adjoint) for name, place in self.variables.items()}
             for k in range(len(batch)):
@@ -203,10 +175,8 @@ class Reverse:
     def adjoint(self, edits: Sequence[Edit | Joined]) -> HostArray:
         """Gradient with respect to every ticket (tickets, edits)."""
         adjoint = numpy.zeros((self.size, len(edits)))
-        for k, place in enumerate(self.outputs):
-            place.add(
-                adjoint, numpy.stack([_weight(e, k, self.weights[k]) for e in edits], axis=-1)
-            )
+        for place, weight in zip(self.outputs, self.weights):
+            place.add(adjoint, numpy.repeat(weight[..., None], len(edits), axis=-1))
         edited: dict[int, list[tuple[int, Edit]]] = {}
         for column, one in enumerate(edits):
             for edit in _parts(one):
@@ -278,12 +248,6 @@ class Reverse:
 
 def _parts(edit: Edit | Joined) -> list[Edit]:
     return edit.edits if isinstance(edit, Joined) else [edit]
-
-
-def _weight(edit: Edit | Joined, k: int, right: HostArray) -> HostArray:
-    """The gradient with respect to output k under an edit."""
-    altered = [part.weights[k] for part in _parts(edit) if part.weights is not None]
-    return altered[-1] if altered else right
 
 
 def _partials(node: Node) -> list[Any] | None:

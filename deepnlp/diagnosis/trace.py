@@ -29,8 +29,6 @@ class Trace:
     outputs : list of tickets
     weights : list of array
         Gradients with respect to the outputs.
-    inputs : dict of str to array
-        The arguments of forward, for their axes.
 
     Attributes
     ----------
@@ -44,11 +42,9 @@ class Trace:
         variables: dict[str, HostArray],
         outputs: list[HostArray],
         weights: list[HostArray],
-        inputs: dict[str, Any],
     ) -> None:
         self.tape, self.nodes = tape, tape.nodes
         self.variables, self.outputs, self.weights = variables, outputs, weights
-        self.inputs = inputs
         self.owner = numpy.full(tape.size, -1)
         for number, node in enumerate(self.nodes):
             self.owner[node.tickets] = number
@@ -98,124 +94,6 @@ class Trace:
             if marked[node.tickets].any() or any(marked[t].any() for _, t in node.operands)
         ]
 
-    # --- Which input a number depends on --------------------------------------------------------
-
-    def reach(self, labels: HostArray) -> HostArray:
-        """The largest label of all tickets that a ticket was computed from.
-
-        Parameters
-        ----------
-        labels : array
-            By ticket, of the variables; -1 where there is none.
-
-        Returns
-        -------
-        array
-            By ticket.
-        """
-        labels = labels.copy()
-        for node in self.nodes:
-            parts = [labels[t] * (t > 0) - (t == 0) for _, t in node.operands]
-            if node.op == "matmul":
-                A, B = parts
-                A = A[None, :] if A.ndim == 1 else A
-                B = B[:, None] if B.ndim == 1 else B
-                found = numpy.maximum(A.max(-1)[..., :, None], B.max(-2)[..., None, :])
-                found = found.reshape(node.tickets.shape)
-            elif node.op in ("sum", "extreme"):
-                found = parts[0].max(axis=node.axes) if node.axes else parts[0]
-            elif node.op in ("einsum", "call"):
-                found = numpy.full(node.tickets.shape, max(int(p.max()) for p in parts))
-            else:
-                found = parts[0]
-                for part in parts[1:]:
-                    found = numpy.maximum(found, part)
-            own = labels[node.tickets]
-            labels[node.tickets] = numpy.maximum(own, found)
-        return labels
-
-    def _axis_labels(self, axis: int) -> HostArray:
-        """Position along an axis of the inputs, by ticket, before it spreads."""
-        labels = numpy.full(self.tape.size, -1)
-        lookups: dict[Any, int] = {}
-        for name, value in self.inputs.items():
-            if name not in self.variables or value.ndim <= axis:
-                continue
-            if axis == 1 and value.ndim < 3:
-                continue
-            tickets = self.variables[name]
-            shape = [1] * value.ndim
-            shape[axis] = value.shape[axis]
-            labels[tickets] = numpy.arange(value.shape[axis]).reshape(shape)
-        ids = [
-            v for v in self.inputs.values() if isinstance(v, numpy.ndarray) and v.dtype.kind in "iu"
-        ]
-        for node in self.nodes:
-            if node.op != "gather" or not ids or (labels[node.operands[0][1]] >= 0).any():
-                continue
-            shape, full = node.tickets.shape, ids[0].shape
-            if shape[: len(full)] == full:
-                if axis < len(full):
-                    index = [1] * len(shape)
-                    index[axis] = full[axis]
-                    labels[node.tickets] = numpy.arange(full[axis]).reshape(index)
-            elif shape[:1] == full[:1] and len(full) == 2:  # one step at a time
-                step = lookups.get(node.site.key, 0)
-                lookups[node.site.key] = step + 1
-                if axis == 1:
-                    labels[node.tickets] = step
-                elif axis == 0:
-                    labels[node.tickets] = numpy.arange(full[0]).reshape(
-                        [full[0]] + [1] * (len(shape) - 1)
-                    )
-        return labels
-
-    def _range(self, axis: int) -> tuple[HostArray, HostArray]:
-        """First and last position along an axis of the inputs that a ticket depends on."""
-        labels = self._axis_labels(axis)
-        top = int(labels.max()) + 1
-        flipped = numpy.where(labels >= 0, top - labels, -1)
-        first = self.reach(flipped)
-        return numpy.where(first >= 0, top - first, -1), self.reach(labels)
-
-    @cached_property
-    def time_axis(self) -> int:
-        """The axis of the inputs along which one position goes into the next."""
-        mixed = []
-        for axis in (1, 0):
-            low, high = self._range(axis)
-            mixed.append(
-                sum(
-                    1
-                    for node in self.nodes
-                    if node.tickets.ndim > 1 and (low[node.tickets] != high[node.tickets]).any()
-                )
-            )
-        return 0 if mixed[1] > mixed[0] and self._has_time else 1
-
-    @cached_property
-    def _has_time(self) -> bool:
-        return any(
-            isinstance(v, numpy.ndarray) and v.ndim >= (3 if v.dtype.kind == "f" else 2)
-            for v in self.inputs.values()
-        )
-
-    @cached_property
-    def steps(self) -> HostArray:
-        """The step to which a ticket belongs, -1 if none.
-
-        The last step of the inputs that it depends on; or, in a loop with one round per step,
-        the round: h_(t-1) Wh belongs to step t, though it depends on x_(t-1) alone.
-        """
-        steps = self._range(self.time_axis)[1]
-        count = int(steps.max(initial=-1)) + 1
-        for numbers in self.sites.values():
-            if len(numbers) == count > 1:
-                for step, number in enumerate(numbers):
-                    own = self.nodes[number].tickets
-                    steps[own] = numpy.maximum(steps[own], step)
-        return steps
-
     @cached_property
     def rounds(self) -> HostArray:
         """The round of a loop in which a ticket was made, -1 outside of loops."""
@@ -225,12 +103,6 @@ class Trace:
                 for one, number in enumerate(numbers):
                     rounds[self.nodes[number].tickets] = one
         return rounds
-
-    @cached_property
-    def samples(self) -> HostArray:
-        """The one sample of the inputs that a ticket depends on; -1 if none, -2 if several."""
-        low, high = self._range(1 - self.time_axis)
-        return numpy.where(low == high, high, -2)
 
     # --- Places in the program --------------------------------------------------------------
 
@@ -261,7 +133,6 @@ def follow(subject: Subject) -> Trace:
     tape = Tape()
     stand_in = TracingNumpy(tape)
     originals = {name: v.get() for name, v in subject.variables.items()}
-    inputs = dict(zip(subject.input_names, subject.inputs))
     followed: dict[str, Traced] = {}
     module = backend.xp._module
     backend.use_module(stand_in)
@@ -284,7 +155,7 @@ def follow(subject: Subject) -> Trace:
         backend.use_module(module)
         for name, value in originals.items():  # closures and globals are not copied
             own.variables[name].set(value)
-    return Trace(tape, tickets, outputs, subject.weights, inputs)
+    return Trace(tape, tickets, outputs, subject.weights)
 
 
 def _output_tickets(y: Any) -> HostArray:

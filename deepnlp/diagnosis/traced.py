@@ -14,7 +14,7 @@ from deepnlp.diagnosis.tape import Tape, TraceError
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """Functions of NumPy that compute, by name; ``functions`` fills it in."""
 
-_REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min", "multiply": "prod"}
+_REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min"}
 
 
 class Traced:
@@ -85,8 +85,7 @@ class Traced:
     def __setitem__(self, index: Any, value: Any) -> None:
         values, tickets = pair(value)
         before = numpy.array(self.tickets[index])
-        self.values_[index] = values
-        self.tickets[index] = tickets
+        self.values_[index], self.tickets[index] = values, tickets
         self.tape.overwritten.append((before, numpy.array(self.tickets[index])))
 
     def reshape(self, *shape: Any, **options: Any) -> Any:

@@ -35,37 +35,24 @@ def _checked(*hypotheses: Hypothesis) -> tuple[Hypothesis, ...]:
 OF_ONE_ROW = _checked(
     single.simple,
     single.other_pieces,
-    single.moved_by_one,
     single.sums,
     single.overlaps,
-    single.moved_in_time,
-    wholes.swapped_blocks,
-    wholes.wrong_block,
 )
 """Mistakes that are looked for in one gradient."""
 
 OF_ALL_ROWS = (
-    _checked(
-        wholes.wrong_average, wholes.ignored_counted, slopes.wrong_masks, wholes.exchanged_rows
-    ),
-    _checked(steps.cut_states, steps.ignored_output, steps.outputs_moved, steps.step_skipped),
-    _checked(slopes.wrong_derivatives, terms.transposed_products, wholes.swapped_gates),
-    _checked(steps.other_steps, steps.new_states, steps.overwritten),
-    _checked(wholes.exchanged_values),
+    _checked(slopes.wrong_masks, wholes.exchanged_rows),
+    _checked(steps.cut_states),
+    _checked(slopes.wrong_derivatives),
+    _checked(steps.new_states, steps.overwritten),
 )
 """Known mistakes about all gradients together; a later stage is tried if no earlier one fits."""
 
 EDITS = (
-    _checked(terms.scaled_terms, slopes.wrong_slopes, slopes.wrong_maxima),
-    _checked(terms.loss_gradients, terms.updated_weights, terms.forgotten_gradients),
-    _checked(terms.other_gradients, terms.other_factors, slopes.other_slopes),
-    _checked(
-        terms.some_runs,
-        terms.constant_statistics,
-        terms.unused_conditions,
-    ),
+    _checked(terms.scaled_terms, slopes.wrong_slopes),
+    _checked(terms.loss_gradients),
     _checked(terms.some_entries),
-    _checked(terms.moved_axes, terms.two_signs, terms.other_orders),
+    _checked(terms.other_orders),
 )
 """Edits that are tried over all operations, in the same way."""
 

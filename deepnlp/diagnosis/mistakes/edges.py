@@ -3,16 +3,16 @@
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy
 
 from deepnlp.backend import HostArray
+from deepnlp.diagnosis.derivatives import summed
 from deepnlp.diagnosis.problem import Problem
 from deepnlp.diagnosis.reverse import Edit, Run
 from deepnlp.diagnosis.tape import Adjoints, Node
-from deepnlp.gradcheck import causes as c
 
 
 @dataclass
@@ -65,15 +65,14 @@ class Edge:
 
     # --- Edits --------------------------------------------------------------------------------
 
-    def scaled(self, factor: float, numbers: Sequence[int] | None = None) -> Edit:
-        """What it passes on is multiplied by a number, in some of its runs."""
-        return Edit(scaled=(self.j, factor), at=self.numbers if numbers is None else numbers)
+    def scaled(self, factor: float) -> Edit:
+        """What it passes on is multiplied by a number."""
+        return Edit(scaled=(self.j, factor), at=self.numbers)
 
     def edit(
         self,
         incoming: Callable[[Run], HostArray] | None = None,
         beside: Sequence[HostArray] | None = None,
-        passed: Callable[[HostArray], HostArray] | None = None,
         to: Sequence[HostArray] | None = None,
     ) -> Edit:
         """What it passes on is computed otherwise.
@@ -84,8 +83,6 @@ class Edge:
             Gives another gradient with respect to the result.
         beside : sequence of array, optional
             Other values of the other operand, by run.
-        passed : callable, optional
-            Changes what is passed on, which has the shape of the operand.
         to : sequence of tickets, optional
             Other places to which it is passed on, by run.
         """
@@ -101,8 +98,6 @@ class Edge:
             if j not in found:
                 return {}
             value = found[j]
-            if passed is not None:
-                value = passed(reduced(value, run.node.operands[j][1].shape))
             if to is None:
                 return {j: value}
             others = [(run.node.operands[i][1], v) for i, v in run.passed.items() if i != j]
@@ -161,9 +156,7 @@ def all_edges(problem: Problem) -> Iterator[Edge]:
 
 def reduced(value: HostArray, shape: tuple[int, ...]) -> HostArray:
     """What is passed on to an operand that was broadcast, in the operand's shape."""
-    value = value.sum(axis=tuple(range(max(value.ndim - len(shape), 0))))
-    axes = tuple(k for k, n in enumerate(shape) if n == 1 and value.ndim and value.shape[k] != 1)
-    return numpy.broadcast_to(value.sum(axis=axes, keepdims=True) if axes else value, shape)
+    return numpy.broadcast_to(summed(value, shape), shape)
 
 
 # --- Names ----------------------------------------------------------------------------------------
@@ -217,65 +210,29 @@ def _operand_of(expression: Any, j: int, count: int) -> ast.expr | None:
 # --- Values of the forward: what a backward may use in place of the right one ---------------------
 
 
-@dataclass
-class Value:
-    """A value of the forward, in every run of the statement that makes or takes it.
-
-    Attributes
-    ----------
-    name : str
-        What the learner calls it.
-    arrays : list of array
-    is_constant : bool
-        Whether it was not computed from a variable.
-    """
-
-    name: str
-    arrays: list[HostArray]
-    is_constant: bool
-
-    def in_runs(self, runs: int, shift: int = 0) -> list[HostArray] | None:
-        """Its arrays for a statement that is run so many times, each of the run before or after."""
-        if len(self.arrays) == 1:
-            return self.arrays * runs
-        if len(self.arrays) != runs:
-            return None
-        return [self.arrays[min(max(k + shift, 0), runs - 1)] for k in range(runs)]
-
-
-def values_of(problem: Problem) -> list[Value]:
-    """All values that have a name, each once: variables, results and operands."""
-    found: list[Value] = problem.recall("values", lambda: _values(problem))
+def values_of(problem: Problem) -> list[tuple[str, HostArray]]:
+    """All values outside of loops that have a name, each once: variables, results and operands."""
+    found: list[tuple[str, HostArray]] = problem.recall("values", lambda: _values(problem))
     return found
 
 
-def _values(problem: Problem) -> list[Value]:
+def _values(problem: Problem) -> list[tuple[str, HostArray]]:
     trace = problem.followed
-    found: dict[Any, Value] = {}
-
-    def add(name: str, arrays: list[HostArray], is_constant: bool) -> None:
-        if len({a.shape for a in arrays}) == 1:
-            found.setdefault(tuple(map(content, arrays)), Value(name, arrays, is_constant))
-
-    for name, tickets in trace.variables.items():
-        add(name, [trace.tape.values[tickets]], False)
-    for numbers in trace.sites.values():
-        nodes = [trace.nodes[n] for n in numbers]
-        if len({node.values.shape for node in nodes}) > 1:
+    named = [(name, trace.tape.values[tickets]) for name, tickets in trace.variables.items()]
+    for number, *others in trace.sites.values():
+        node = trace.nodes[number]
+        if others:
             continue
-        if is_whole_statement(problem, numbers[0]):
-            site = nodes[0].site
-            made = site.target or (f"`{site.text}`" if site.text else "a value between")
-            add(made, [n.values for n in nodes], False)
-        for j, (_, tickets) in enumerate(nodes[0].operands):
-            name = name_of_operand(problem, nodes[0], j)
-            add(name, [node.arrays[j] for node in nodes], not tickets.any())
+        if is_whole_statement(problem, number):
+            made = node.site.target or (f"`{node.site.text}`" if node.site.text else "")
+            named.append((made or "a value between", node.values))
+        for j, array in enumerate(node.arrays):
+            named.append((name_of_operand(problem, node, j), array))
+    found: dict[Any, tuple[str, HostArray]] = {}
+    for name, array in named:
+        key = array.shape, numpy.ascontiguousarray(array, dtype="float64").tobytes()
+        found.setdefault(key, (name, array))
     return list(found.values())
-
-
-def content(array: HostArray) -> tuple[Any, ...]:
-    """By which equal arrays are found."""
-    return array.shape, numpy.ascontiguousarray(array, dtype="float64").tobytes()
 
 
 def is_whole_statement(problem: Problem, number: int) -> bool:
@@ -299,41 +256,3 @@ def is_mask(array: HostArray) -> bool:
     """Whether it holds zeros and one other number."""
     kinds = numpy.unique(numpy.asarray(array, dtype="float64").round(12))
     return len(kinds) == 2 and kinds[0] == 0
-
-
-# --- Orders of entries ----------------------------------------------------------------------------
-
-Move = Callable[[HostArray], HostArray]
-
-
-def moves(shape: tuple[int, ...]) -> Iterator[tuple[str, str, dict[str, int], Move]]:
-    """Ways to put the entries of an array in another order: causes, words, axes and functions."""
-    for axis, size in enumerate(shape):
-        if size < 2:
-            continue
-        here = {"axis": axis}
-        yield c.TIME_REVERSED, "reversed", here, partial(numpy.flip, axis=axis)
-        for step, word in ((1, "later"), (-1, "earlier")):
-            yield c.TIME_SHIFTED, word, here, partial(numpy.roll, shift=step, axis=axis)
-            yield c.TIME_SHIFTED, word, here, partial(shifted, shift=step, axis=axis)
-        for other in range(axis):
-            two = {"axis": other, "other": axis}
-            if shape[other] == size:
-                yield c.TRANSPOSED, "swapped", two, partial(numpy.swapaxes, axis1=axis, axis2=other)
-    if sum(n > 1 for n in shape) > 2:
-        yield c.TIME_REVERSED, "turned", {}, partial(numpy.flip, axis=(-2, -1))
-
-
-def shifted(array: HostArray, shift: int, axis: int) -> HostArray:
-    """Moved along an axis, with zeros where nothing comes from.
-
-    Examples
-    --------
-    >>> shifted(numpy.array([1.0, 2.0, 3.0]), 1, 0)
-    array([0., 1., 2.])
-    """
-    moved = numpy.roll(array, shift, axis)
-    edge = [slice(None)] * array.ndim
-    edge[axis] = slice(0, 1) if shift > 0 else slice(-1, None)
-    moved[tuple(edge)] = 0.0
-    return moved

@@ -8,7 +8,7 @@ import numpy
 
 from deepnlp.backend import HostArray
 from deepnlp.diagnosis.derivatives import LINEAR, partials
-from deepnlp.diagnosis.mistakes.edges import Edge, edges, is_mask, values_of
+from deepnlp.diagnosis.mistakes.edges import Edge, edges, is_mask
 from deepnlp.diagnosis.mistakes.table import Row, formula, functions, rows, say
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit, Run
@@ -125,43 +125,6 @@ def _scales(problem: Problem) -> set[float]:
     return found
 
 
-def wrong_maxima(problem: Problem) -> Iterator[Guess]:
-    """The gradient of a maximum goes to all entries, or is shared among them.
-
-    Wrong: ``dx[:, :, w] = dy``. Right: ``dx[:, :, w] = dy * (x == x.max())``.
-    """
-    for edge in edges(problem):
-        if edge.first.op != "extreme":
-            continue
-        size = edge.first.arrays[0].size / max(edge.first.values.size, 1)
-        for key, factor in (("goes to all entries", 1.0), ("is shared by all entries", 1 / size)):
-
-            def change(run: Run, factor: float = factor) -> dict[int, HostArray]:
-                spread = factor * numpy.expand_dims(run.g, run.node.axes)
-                return {0: numpy.broadcast_to(spread, run.node.arrays[0].shape)}
-
-            says = f"the gradient of the largest entry {key}"
-            edit = Edit(change=change, at=edge.numbers)
-            yield say("slope", edit, cause=c.DERIVATIVE_MISSING, says=says, **edge.words)
-
-
-def other_slopes(problem: Problem) -> Iterator[Guess]:
-    """The derivative of a function of one number is another value of its shape.
-
-    Wrong: ``dy * np.where(x > 0, 1, y)`` for y = exp(x) - 1. Right: with ``y + 1``.
-    """
-    for edge in edges(problem):
-        op, is_alone = edge.first.op, len(edge.first.operands) == 1
-        if not is_alone or op in LINEAR or op in ("gather", "negative"):
-            continue
-        for value in values_of(problem):
-            found = value.in_runs(len(edge.numbers))
-            if found is not None and found[0].shape == edge.first.values.shape:
-                edit = _with_slopes(edge, found)
-                if edit is not None:
-                    yield say("other slope", edit, value=value.name, **edge.words)
-
-
 # --- Functions ------------------------------------------------------------------------------------
 
 
@@ -203,17 +166,8 @@ def activations(problem: Problem) -> dict[tuple[str, object], list[Activation]]:
     return told
 
 
-_ENDS = (
-    "divide",
-    "reciprocal",
-    "multiply",
-    "add",
-    "subtract",
-    "log",
-    "power",
-    "log1p",
-    "logaddexp",
-)
+_ENDS = ("divide", "reciprocal", "multiply", "add", "subtract", "log", "power", "log1p",
+         "logaddexp")  # fmt: skip
 """Operations with which a function of several operations ends."""
 
 
@@ -330,26 +284,17 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``dx = dy * (1 - x ** 2)`` for y = tanh(x). Right: ``dx = dy * (1 - y ** 2)``.
     """
-    places = activations(problem)
-    nodes = problem.followed.nodes
-    for (function, _), ones in places.items():
+    for (function, _), ones in activations(problem).items():
         line = Edge(problem, [ones[0].number], -1).line
         for row, back in _mistakes(function):
-            yield _of_function("function", function, row, back, ones, line)
-    # The same mistake at every call of a function, as where a helper holds the derivative.
-    for function in {f for f, _ in places}:
-        ones = [one for (f, _), several in places.items() if f == function for one in several]
-        if (
-            len({nodes[one.number].site.call for one in ones}) > 1
-            and "slope" in functions()[function]
-        ):
-            for row, back in _mistakes(function):
-                yield _of_function("every function", function, row, back, ones, "")
+            says = row.says or f"the derivative is `{row.text}`"
+            words = {"function": function, "line": line, "says": says}
+            words["right"] = functions()[function]["right"]
+            yield say("function", _of_function(back, ones), cause=row.cause, **words)
 
 
-def _of_function(
-    key: str, function: str, row: Row, back: Back, ones: list[Activation], line: str
-) -> Guess:
+def _of_function(back: Back, ones: list[Activation]) -> Edit:
+    """The edit by which a function passes on another gradient, wherever it is called."""
     by_number = {one.number: one for one in ones}
 
     def change(run: Run) -> Adjoints:
@@ -357,7 +302,4 @@ def _of_function(
         value = numpy.asarray(back(one, run.g, run.node.values))
         return [(one.tickets, numpy.broadcast_to(value, one.tickets.shape))]
 
-    says = row.says or f"the derivative is `{row.text}`"
-    edit, right = Edit(change=change, at=by_number), functions()[function]["right"]
-    words = {"function": function, "line": line, "says": says, "right": right}
-    return say(key, edit, cause=row.cause, **words)
+    return Edit(change=change, at=by_number)

@@ -194,8 +194,7 @@ class Evaluator:
                 self._trees[code] = tree
             copied = self.guard.copied
             tree = self._trees[code]
-            body = self.code(tree.body) if isinstance(tree, ast.Lambda) else None
-            made = Evaluated(self, tree, function, body=body)
+            made = Evaluated(self, tree, function)
             names = zip(code.co_freevars, function.__closure__ or ())
             cells = {name: copied(cell.cell_contents) for name, cell in names}
             made.outer = Frame(made, cells) if cells else None

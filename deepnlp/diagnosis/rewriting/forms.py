@@ -9,7 +9,15 @@ from typing import Any
 
 from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables
 from deepnlp.diagnosis.rewriting.rules import rewritten
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, expressions, indices, parsed, targets
+from deepnlp.diagnosis.rewriting.slots import (
+    Change,
+    Slot,
+    expressions,
+    indices,
+    parsed,
+    statements,
+    targets,
+)
 from deepnlp.gradcheck import causes as c
 
 
@@ -131,10 +139,13 @@ def _of_subscripts(told: str, operands: list[Any]) -> Iterator[tuple[str, str, l
 
 def of_indices(ran: Ran, statement: Slot) -> Iterator[Change]:
     """Changes of all indices of a statement, also of those of its targets."""
-    for slot in expressions(statement.node):
+    found = [s for s in expressions(statement.node) if isinstance(s.node, ast.Subscript)]
+    cut = [p for s in found for p in places_of(s.node) if isinstance(p.node, ast.Slice)]
+    cut = [p for p in cut if p.node.lower is not None or p.node.upper is not None]
+    if len(cut) > 1:
+        yield Change(c.TIME_SHIFTED, statement, [(place, ast.Slice()) for place in cut], 1.1)
+    for slot in found:
         node = slot.node
-        if not isinstance(node, ast.Subscript):
-            continue
         places = places_of(node)
         for one, other in itertools.combinations(places, 2):
             yield Change(c.TRANSPOSED, statement, [(one, other.node), (other, one.node)])
@@ -295,17 +306,20 @@ def _other_node(ran: Ran, statement: Slot) -> Iterator[Change]:
 
 
 def of_two_statements(ran: Ran, found: list[Slot]) -> Iterator[Change]:
-    """Two values under each other's names."""
+    """Two values under each other's names, of which one is in some statements."""
     assigned = [
-        Slot(slot.node, "targets", 0)
-        for slot in found
+        slot
+        for slot in statements(ran.tree)
         if isinstance(slot.node, ast.Assign)
         and isinstance(slot.node.targets[0], ast.Name | ast.Attribute)
     ]
-    for one, other in itertools.combinations(assigned, 2):
+    suspects = {id(slot.node) for slot in found}
+    for statement, second in itertools.combinations(assigned, 2):
+        if suspects.isdisjoint((id(statement.node), id(second.node))):
+            continue
+        one, other = (Slot(slot.node, "targets", 0) for slot in (statement, second))
         names = [ast.unparse(slot.node) for slot in (one, other)]
         shapes = [getattr(ran.scope.get(name), "shape", None) for name in names]
         if names[0] != names[1] and shapes[0] is not None and shapes[0] == shapes[1]:
-            statement = next(s for s in found if s.node is one.parent)
             puts = [(one, other.node), (other, one.node)]
             yield Change(c.GATES_SWAPPED, statement, puts, 1.3)

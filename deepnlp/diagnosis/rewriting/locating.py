@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.derivatives import summed
 from deepnlp.diagnosis.mistakes.table import phrase
 from deepnlp.diagnosis.problem import Problem, distance
 from deepnlp.diagnosis.rewriting.backward import Backward, backward_of
@@ -107,10 +108,9 @@ class Located:
         self.ends: list[Note] = []
         trace = problem.trace
         if self.notes and trace is not None and len(trace.nodes) <= _MOST_NODES:
-            both = backward.trials.gives_both  # then nothing shows what depends on dy
-            self._judge(trace, None if both else _doubled(backward))
+            self._judge(trace)
 
-    def _judge(self, trace: Trace, doubled: list[Note] | None) -> None:
+    def _judge(self, trace: Trace) -> None:
         known, parts = _gradients(trace)
         named = _named(trace)
         later: dict[tuple[int, str], ast.stmt] = {}  # the last statement that stores a name
@@ -119,13 +119,9 @@ class Located:
             last = later.setdefault((id(note.ran), note.base), note.statement)
             if note.is_part or last is not note.statement:
                 unfinished.add(id(note))
-        if doubled is not None and len(doubled) != len(self.notes):
-            doubled = None
-        for k, note in enumerate(self.notes):
+        for note in self.notes:
             if note.value is None or not note.value.any():
                 continue
-            if doubled is not None and _is_among([doubled[k].value], note.value):
-                continue  # it does not depend on dy
             is_named = note.of and "[" not in note.name
             shapes = (note.value.shape, note.value.shape[::-1]) if is_named else ()
             own = [
@@ -339,17 +335,6 @@ def _numbers(array: Any) -> int:
     return hash((numpy.shape(array), numpy.asarray(array).tobytes()))
 
 
-def _doubled(backward: Backward) -> list[Note]:
-    """The same for twice the gradient with respect to the outputs."""
-    subject = backward.trials.subject
-    weights = subject.weights
-    subject.weights = [2 * one for one in weights]
-    try:
-        return _notes(backward)
-    finally:
-        subject.weights = weights
-
-
 def _stored(statement: ast.stmt) -> list[Any]:
     """The expressions that name what a statement stores or returns, to be read."""
     found: list[Any] = []
@@ -399,7 +384,7 @@ def _gradients(trace: Trace) -> tuple[dict[int, list[HostArray]], HostArray]:
             arrays.append(tickets)
             whole = numpy.broadcast_to(part, numpy.broadcast_shapes(part.shape, tickets.shape))
             numpy.add.at(sums, numpy.broadcast_to(tickets, whole.shape), whole)
-            numbers += [sums[tickets], _summed(whole, tickets.shape)]
+            numbers += [sums[tickets], summed(whole, tickets.shape)]
     found: dict[int, list[HostArray]] = {}
     for tickets in arrays:
         found.setdefault(tickets.size, []).append(adjoint[tickets])
@@ -424,13 +409,6 @@ def _is_among(arrays: Sequence[HostArray | None], array: HostArray) -> bool:
     rows, limit = numpy.stack(same), CLOSE * float(numpy.abs(array).max())
     turned = (array.ravel(), array.T.ravel()) if array.ndim > 1 else (array.ravel(),)
     return any((numpy.abs(rows - flat).max(axis=1) <= limit).any() for flat in turned)
-
-
-def _summed(array: HostArray, shape: tuple[int, ...]) -> HostArray:
-    """The sums over the axes along which an array of a shape was repeated."""
-    array = array.sum(axis=tuple(range(array.ndim - len(shape))))
-    axes = tuple(k for k, n in enumerate(shape) if n == 1 and array.shape[k] != 1)
-    return array.sum(axis=axes, keepdims=True) if axes else array
 
 
 def _holds(numbers: HostArray, array: HostArray) -> bool:

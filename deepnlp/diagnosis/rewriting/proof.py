@@ -7,14 +7,13 @@ time the gradients with the repair are compared with slopes of forward along ran
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.problem import Problem, still_probabilities
+from deepnlp.diagnosis.problem import Problem, elsewhere
 from deepnlp.diagnosis.rewriting.evaluator import Evaluator
 from deepnlp.diagnosis.rewriting.trials import Trials
 from deepnlp.gradcheck.numeric import HostArray
@@ -26,8 +25,6 @@ CLOSE = 1e-4
 
 SHAPES = 3
 """In as many other shapes a repair is tried."""
-
-_APART = 0.2  # of its size, by which each number is moved
 
 
 class Proof:
@@ -78,19 +75,7 @@ class Setting:
     def __init__(
         self, problem: Problem, evaluator: Evaluator, rng: Any, size: int | None = None
     ) -> None:
-        subject = copy.deepcopy(problem.subject)
-        if size is not None:
-            subject.inputs[:] = [_longer(value, size) for value in subject.inputs]
-        for variable in subject.variables.values():
-            if size is None or isinstance(variable, Input):
-                value = variable.get()
-                noise = rng.normal(size=value.shape)
-                variable.set(value * (1 + _APART * noise) if value.any() else _APART * noise)
-                variable.remember()
-        is_one = all((w == 1).all() for w in subject.weights)
-        subject.draw_weights(rng)
-        if is_one:  # a loss whose backward takes no other gradient
-            subject.weights = [numpy.ones_like(w) for w in subject.weights]
+        subject = elsewhere(problem.subject, rng, () if size is None else (size,))
         self._directions = subject.random_directions(rng)
         self._slopes = {
             name: subject.slope({name: d}, "central") for name, d in self._directions.items()
@@ -119,23 +104,6 @@ def _sizes(subject: Subject) -> Iterator[int]:
     shapes = [v.get().shape for v in subject.variables.values() if isinstance(v, Input)]
     shapes += [value.shape for value in subject.inputs if isinstance(value, numpy.ndarray)]
     most = max(map(len, shapes), default=0)
-    sizes = [s[k] for k in range(most) for s in shapes if k < len(s) and (s[k] > 1 or k == 0)]
-    yield from dict.fromkeys(sizes)
-
-
-def _longer(value: Any, size: int) -> Any:
-    """An array with two entries more along each axis of a size, the first ones again.
-
-    Two, so that an even size stays one and a stride of two has another step.
-    """
-    if isinstance(value, numpy.ndarray):
-        before = value
-        for axis, n in enumerate(before.shape):
-            if n == size:
-                value = numpy.take(value, numpy.arange(n + 2) % n, axis=axis)
-        value = still_probabilities(value, before)
-    elif isinstance(value, list | tuple):
-        return type(value)(_longer(one, size) for one in value)
-    elif isinstance(value, dict):
-        return {key: _longer(one, size) for key, one in value.items()}
-    return value
+    yield from dict.fromkeys(
+        s[k] for k in range(most) for s in shapes if k < len(s) and s[k] > (k > 0)
+    )

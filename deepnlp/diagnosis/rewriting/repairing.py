@@ -150,7 +150,7 @@ class Search:
             self._cleared = {id(node) for node in found if node.lineno not in lines}
         self._is_known = lines is not None
         self._is_first = True
-        self._until = self.evaluator.guard.steps + steps
+        self._steps = steps
 
     def _limit(self, name: str) -> float:
         """The largest difference of two gradients that are the same."""
@@ -161,9 +161,10 @@ class Search:
 
     def run(self) -> list[Repair]:
         """The changes that repair something, of the first level at which one repairs all."""
-        with contextlib.suppress(StepsAreSpentError):
-            for is_first in (True, False):  # the statements in which the mistake can be
-                self._is_first = is_first
+        for is_first in (True, False):  # the statements in which the mistake can be
+            self._is_first = is_first
+            self._until = self.evaluator.guard.steps + self._steps // (1 if is_first else 4)
+            with contextlib.suppress(StepsAreSpentError):
                 for level in LEVELS if is_first else LEVELS[: not self._is_known]:
                     for make in level:
                         self._try_level(make)
@@ -381,6 +382,7 @@ def _local(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
         yield from of_indices(ran, statement)
         yield from renamed(ran, statement)
         yield from scaled_places(ran, statement)
+    yield from of_two_statements(ran, found)
 
 
 def _of_names(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
@@ -397,7 +399,6 @@ def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
 
 
 def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
-    yield from of_two_statements(ran, found)
     others = [one for one in own() if one.cost > 0]
     for statement in found:
         yield from inserted(ran, statement, others)

@@ -26,8 +26,16 @@ def is_foreign(code: CodeType) -> bool:
 
 
 def tree_of(code: CodeType) -> Any:
-    """The source of a function or a lambda, as a tree of its own; None if it is not known."""
-    return copy.deepcopy(source_of_function(code))
+    """The source of a function, as a tree of its own; None if it is not known.
+
+    A lambda is written as a function that returns its value.
+    """
+    tree = copy.deepcopy(source_of_function(code))
+    if isinstance(tree, ast.Lambda):
+        returned = ast.copy_location(ast.Return(tree.body), tree.body)
+        whole = ast.FunctionDef("<lambda>", tree.args, [returned], [])
+        return ast.fix_missing_locations(ast.copy_location(whole, tree))
+    return tree
 
 
 @cache

@@ -4,6 +4,8 @@ import ast
 import copy
 from collections.abc import Collection
 
+import numpy
+
 from deepnlp.diagnosis.places import shortened, source_of
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables, shape_of
@@ -47,23 +49,34 @@ def _said(
         if isinstance(node, ast.Assign)
         and isinstance(node.targets[0], ast.Name if tree is ran.tree else ast.Attribute)
     }
-    calls = {
+    kinds = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp)
+    texts = {
         ast.unparse(n)
         for tree in (before, after)
         for n in ast.walk(tree)
-        if isinstance(n, ast.Call)
+        if isinstance(n, kinds)
     }
-    numbers = {text: ran.value(text) for text in calls if shape_of(ran.value(text)) == ()}
-    scope = {**ran.scope, **numbers}
+    known = {text: ran.value(text) for text in texts}
+    known = {text: v for text, v in known.items() if shape_of(v) == () or numpy.size(v) > 1}
+    scope = {**ran.scope, **known}
     own = {id(node) for node in ast.walk(change.statement.node)}
     names = [n for n in ast.walk(ran.tree) if isinstance(n, ast.Name) and id(n) not in own]
     others = {n.id for n in names if isinstance(n.ctx, ast.Load)}
-    setting = Setting(scope, assigned, is_bias, problem.is_random, loop_variables(ran), others)
+    setting = Setting(
+        scope,
+        assigned,
+        is_bias,
+        problem.is_random,
+        loop_variables(ran),
+        others,
+        problem.targets is not None,
+    )
     cause, words = worded(before, after, change.cause, setting)
     is_block = isinstance(before, ast.For | ast.If | ast.While)  # of which the head is quoted
     whole = ast.unparse(before) if is_block else source_of(ran.code.co_filename, before)
     old = shortened(whole.split("\n")[0], _LONGEST)
-    new = shortened(ast.unparse(after).split("\n")[0], _LONGEST)
+    text = ast.unparse(after).removeprefix("return " if ran.tree.name == "<lambda>" else "")
+    new = shortened(text.split("\n")[0], _LONGEST)
     told = f"in line {before.lineno}, `{old}` should be `{new}`"
     told += f" ({words})" if words else ""
     if more := sorted({line for line in _lines(change) if line != before.lineno}):

@@ -186,6 +186,7 @@ def _counts(ran: Ran) -> Iterator[str]:
         if isinstance(value, numpy.ndarray) and "[" not in name and value.ndim:
             sizes = [f"{name}.shape[{k}]" for k in range(value.ndim)]
             yield from (f"len({name})", *sizes[1:], f"{name}.size")
+            yield from [f"{name}.sum()"] * (value.dtype.kind == "b")
             if value.ndim > 2 and value.shape not in shapes:
                 shapes.add(value.shape)
                 yield f"{name}.size // {sizes[1]}"

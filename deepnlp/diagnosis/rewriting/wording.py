@@ -49,6 +49,8 @@ class Setting:
         Names that run through the rounds of a loop.
     others : collection of str
         Names that other statements of the function read.
+    is_loss : bool
+        Whether the forward gives a loss, which may be a mean over its targets.
     """
 
     scope: Mapping[str, Any]
@@ -57,6 +59,7 @@ class Setting:
     is_random: bool = False
     loops: Collection[str] = ()
     others: Collection[str] = ()
+    is_loss: bool = False
 
 
 def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[str, str]:
@@ -73,8 +76,6 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
     if type(old) is not type(new):
         return _of_statements(old, new, cause)
     found = difference(old, new)
-    if cause == c.WRONG_AXIS and isinstance(found.old, ast.stmt):
-        return cause, "all these sums and means run over another axis"
     if _is_condition(found):
         is_count = all(is_number(one, setting.scope) for one in (found.old, found.new))
         told = f"the condition is not {_quote(found.new)}"
@@ -82,14 +83,47 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
             told = f"{_quote(found.old)} stands in place of {_quote(found.new)} in the condition"
         return c.WRONG_VALUE if is_count else c.DERIVATIVE_MISSING, told
     if any(name in ("target", "targets") for _, name in found.above):
+        cause = c.TIME_REVERSED if _is_reversal(found.old, found.new) else cause
+        if isinstance(found.old, ast.Slice) and isinstance(found.new, ast.Subscript):
+            cause = c.DERIVATIVE_MISSING  # of a maximum, which goes to one place
         return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
     if found.above and isinstance(found.above[-1][0], ast.keyword):  # axis=1 is not 0 + 1
         words = [f"`{found.above[-1][0].arg}={ast.unparse(one)}`" for one in (found.old, found.new)]
+        of_flip = len(found.above) > 1 and function_name(found.above[-2][0]) == "flip"
+        cause = c.TIME_REVERSED if of_flip else cause
         return cause, f"{words[0]} stands in place of {words[1]}"
+    if any(function_name(node) == "range" for node, _ in found.above):
+        told = f"{_quote(found.old)} stands in place of {_quote(found.new)}"
+        return c.TIME_SHIFTED, f"{told}: the loop begins or ends at another place"
     zeroed = None if _is_index(found) else _zeroed(found)
     if zeroed is not None:
         return c.TERM_MISSING, f"the term {_quote(zeroed)} is missing"
-    return _factors(found, found.old, found.new, setting) or _replaced(found, cause, setting)
+    counted = _counted(found, setting.scope) if setting.is_loss else None
+    return (
+        counted
+        or _factors(found, found.old, found.new, setting)
+        or _replaced(found, cause, setting)
+    )
+
+
+def _counted(found: Difference, scope: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The count that a loss is divided by: it is missing, or another one stands there."""
+    parent, name = found.above[-1] if found.above else (None, "")
+    more, old, new = factor_between(found.old, found.new), found.old, found.new
+    if isinstance(parent, ast.Subscript) and _is_shape(found) and len(found.above) > 1:
+        old, new = parent, ast.Subscript(parent.value, new, parent.ctx)
+        parent, name = found.above[-2]
+    if more is not None and more[0] is ast.Div:
+        old, new = ast.Constant(1), more[1]
+    elif not isinstance(getattr(parent, "op", None), ast.Div) or name not in ("right", "value"):
+        return None
+    count = scope.get(ast.unparse(new))
+    if not isinstance(count, int | numpy.integer) or not is_number(old, scope):
+        return None
+    if _is_one(old):
+        return c.LOSS_NOT_AVERAGED, f"it is not divided by {_quote(new)}, as the loss is"
+    told = f"it is divided by {_quote(old)} and should be divided by {_quote(new)}"
+    return c.LOSS_WRONG_COUNT, told
 
 
 def _factors(found: Difference, old: Any, new: Any, setting: Setting) -> tuple[str, str] | None:
@@ -165,7 +199,9 @@ def _missing(
     if _is_index(found) or ast.unparse(old) in setting.loops:  # another place is no multiple
         return c.WRONG_VALUE, words
     cause = _of_factor(found, other, new, setting)
-    if cause is None and _is_mask(other, setting.scope):
+    if cause is None and _is_mask(other, setting.scope) and setting.is_loss:
+        cause = c.IGNORED_COUNTED
+    elif cause is None and _is_mask(other, setting.scope):
         cause = c.MASK_MISSING if setting.is_random or "drop" in told.lower() else None
     return cause or c.TERM_MISSING, words
 
@@ -214,6 +250,8 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return (c.FACTOR if is_number(operand, scope) else c.WRONG_VALUE), told
     told = f"{_quote(old)} stands in place of {_quote(new)}" if _is_short(old, new) else ""
     meant = [setting.assigned.get(ast.unparse(one), one) for one in (old, new)]
+    if _is_one_step(meant[0], new, setting.loops):
+        return c.CACHE, f"{told}: one step's value is used for all"
     said = _factors(found, old, meant[1], setting) or _factors(found, meant[0], new, setting)
     if said is not None:
         is_other = said[0] == c.TERM_MISSING and all(isinstance(one, _PLAIN) for one in (old, new))
@@ -222,6 +260,8 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return c.WRONG_VALUE if is_other else said[0], f"{told}: {said[1]}"
     if ast.unparse(new).startswith(f"{ast.unparse(old)}.sum(") and "keepdims" in ast.unparse(new):
         return c.TERM_MISSING, f"{told}: the sum is missing"
+    if setting.is_bias and isinstance(old, ast.Subscript) and function_name(new) == "sum":
+        return _of_mean(new), f"{told}: the other entries are left out"
     summed = re.fullmatch(r"\(?(.*?)\)?\.sum\([^()]*\)", ast.unparse(old))
     if summed and summed[1] == ast.unparse(new) and "keepdims" not in ast.unparse(old):
         return c.WRONG_AXIS, f"{told}: the sum is too many"
@@ -236,6 +276,8 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
         return c.TIME_REVERSED, f"{told}: the order is reversed"
     if (_is_index(found) or _is_axis(found)) and cause == c.WRONG_VALUE:  # a place, no multiple
         return cause, told
+    if _lacks_exponent(found):
+        return c.FACTOR, f"{told}: the exponent is missing as a factor"
     if isinstance(new, ast.UnaryOp) and dumped(new.operand) == dumped(old):
         return c.SIGN, f"{_quote(old)} has the wrong sign"
     is_place = {ast.unparse(old), ast.unparse(new)} <= set(setting.loops)  # one index for another
@@ -253,6 +295,29 @@ def _is_reversal(old: ast.expr, new: ast.expr) -> bool:
         and dumped(one.right) == dumped(k)
         for one, k in ((old, new), (new, old))
     )
+
+
+def _lacks_exponent(found: Difference) -> bool:
+    """Whether a number is that of ``k * x**3``, and not that of its derivative ``3 * k * x**2``."""
+    parent, name = found.above[-1] if found.above else (None, "")
+    if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mult):
+        return False
+    power = parent.right if name == "left" else parent.left
+    numbers = [getattr(n, "value", None) for n in (found.old, found.new)]
+    exponent = getattr(getattr(power, "right", None), "value", None)
+    is_known = isinstance(power, ast.BinOp) and isinstance(power.op, ast.Pow)
+    if not is_known or not all(isinstance(n, int | float) for n in (exponent, *numbers)):
+        return False
+    return bool(numpy.isclose((exponent + 1) * numbers[0], numbers[1], rtol=1e-9))
+
+
+def _is_one_step(old: Any, new: Any, loops: Collection[str]) -> bool:
+    """Whether one entry of an array stands for those of all rounds: ``hs[:, -1]``, ``hs[:, t]``."""
+    if not isinstance(old, ast.Subscript) or not isinstance(new, ast.Subscript):
+        return False
+    names = [{n.id for n in ast.walk(one.slice) if isinstance(n, ast.Name)} for one in (old, new)]
+    is_same = dumped(old.value) == dumped(new.value)
+    return is_same and not names[0] and not names[1].isdisjoint(loops)
 
 
 def _of_mean(old: ast.expr) -> str:
