@@ -46,7 +46,9 @@ def named(problem: Problem, guesses: list[Guess], rows: set[str]) -> list[Guess]
         if first.cause in MISSING:
             first = replace(first, evidence=first.evidence + unused(problem))
         return [first, *ranked[1:]]
-    same = next((r for r in repaired if r.cause == first.cause), None)
+    is_guessed = first.is_edit and first.cause == c.WRONG_VALUE  # then the smallest change counts
+    alike = repaired[:1] if is_guessed else repaired
+    same = next((r for r in alike if r.cause == first.cause), None)
     of_line = getattr(problem.subject.caller.code.forward, "lines", None)
     if of_line is not None and same is None and first.cause == c.ASSIGNED:  # of a known line
         chosen = repaired[0]

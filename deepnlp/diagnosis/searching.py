@@ -39,7 +39,7 @@ def explain_together(problem: Problem) -> list[Guess]:
         told = "; ".join(part.evidence for part in parts)
         found.append(Guess(cause, told, gradients, tier=max(part.tier for part in parts)))
     for stage in STAGES:
-        if found and stage is not OF_ALL_ROWS[0]:
+        if found:
             break
         for hypothesis in stage:
             for guess in problem.resolved(_guesses(hypothesis(problem))):

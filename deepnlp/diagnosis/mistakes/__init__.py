@@ -9,7 +9,7 @@ functions here say where a row applies. Each yields guesses, which are tried in 
 from collections.abc import Callable, Iterator
 from functools import wraps
 
-from deepnlp.diagnosis.mistakes import single, slopes, steps, terms, wholes
+from deepnlp.diagnosis.mistakes import single, slopes, steps, terms
 from deepnlp.diagnosis.problem import Guess, Problem
 
 Hypothesis = Callable[..., Iterator[Guess]]
@@ -34,17 +34,14 @@ def _checked(*hypotheses: Hypothesis) -> tuple[Hypothesis, ...]:
 
 OF_ONE_ROW = _checked(
     single.simple,
-    single.other_pieces,
     single.sums,
-    single.overlaps,
 )
 """Mistakes that are looked for in one gradient."""
 
 OF_ALL_ROWS = (
-    _checked(slopes.wrong_masks, wholes.exchanged_rows),
     _checked(steps.cut_states),
     _checked(slopes.wrong_derivatives),
-    _checked(steps.new_states, steps.overwritten),
+    _checked(steps.overwritten),
 )
 """Known mistakes about all gradients together; a later stage is tried if no earlier one fits."""
 
@@ -52,7 +49,6 @@ EDITS = (
     _checked(terms.scaled_terms, slopes.wrong_slopes),
     _checked(terms.loss_gradients),
     _checked(terms.some_entries),
-    _checked(terms.other_orders),
 )
 """Edits that are tried over all operations, in the same way."""
 

@@ -1,7 +1,7 @@
-"""The edges of a reverse pass, the values of the forward, and what to call them."""
+"""The edges of a reverse pass, and what to call them."""
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,8 +11,8 @@ import numpy
 from deepnlp.backend import HostArray
 from deepnlp.diagnosis.derivatives import summed
 from deepnlp.diagnosis.problem import Problem
-from deepnlp.diagnosis.reverse import Edit, Run
-from deepnlp.diagnosis.tape import Adjoints, Node
+from deepnlp.diagnosis.reverse import Edit
+from deepnlp.diagnosis.tape import Node
 
 
 @dataclass
@@ -47,10 +47,6 @@ class Edge:
         """Whether there is one other operand."""
         return self.j >= 0 and len(self.first.operands) == 2
 
-    def partners(self) -> list[HostArray]:
-        """The other operand in every run."""
-        return [node.arrays[1 - self.j] for node in self.nodes]
-
     def tickets(self, k: int = 0) -> HostArray:
         """Of the operand in run k, or of all operands."""
         operands = self.nodes[k].operands
@@ -68,42 +64,6 @@ class Edge:
     def scaled(self, factor: float) -> Edit:
         """What it passes on is multiplied by a number."""
         return Edit(scaled=(self.j, factor), at=self.numbers)
-
-    def edit(
-        self,
-        incoming: Callable[[Run], HostArray] | None = None,
-        beside: Sequence[HostArray] | None = None,
-        to: Sequence[HostArray] | None = None,
-    ) -> Edit:
-        """What it passes on is computed otherwise.
-
-        Parameters
-        ----------
-        incoming : callable, optional
-            Gives another gradient with respect to the result.
-        beside : sequence of array, optional
-            Other values of the other operand, by run.
-        to : sequence of tickets, optional
-            Other places to which it is passed on, by run.
-        """
-        order, j = {number: k for k, number in enumerate(self.numbers)}, self.j
-
-        def change(run: Run) -> dict[int, HostArray] | Adjoints:
-            operands, k = run.node.arrays, order[run.number]
-            if beside is not None:
-                operands[1 - j] = beside[k]
-            found = run.vjp(run.g if incoming is None else incoming(run), operands)
-            if j < 0:
-                return found
-            if j not in found:
-                return {}
-            value = found[j]
-            if to is None:
-                return {j: value}
-            others = [(run.node.operands[i][1], v) for i, v in run.passed.items() if i != j]
-            return [*others, (to[k], value)]
-
-        return Edit(change=change, at=self.numbers)
 
     # --- Names --------------------------------------------------------------------------------
 
@@ -205,51 +165,6 @@ def _operand_of(expression: Any, j: int, count: int) -> ast.expr | None:
         skip = 1 if named == "einsum" else 0
         return args[j + skip] if j + skip < len(args) else None
     return None
-
-
-# --- Values of the forward: what a backward may use in place of the right one ---------------------
-
-
-def values_of(problem: Problem) -> list[tuple[str, HostArray]]:
-    """All values outside of loops that have a name, each once: variables, results and operands."""
-    found: list[tuple[str, HostArray]] = problem.recall("values", lambda: _values(problem))
-    return found
-
-
-def _values(problem: Problem) -> list[tuple[str, HostArray]]:
-    trace = problem.followed
-    named = [(name, trace.tape.values[tickets]) for name, tickets in trace.variables.items()]
-    for number, *others in trace.sites.values():
-        node = trace.nodes[number]
-        if others:
-            continue
-        if is_whole_statement(problem, number):
-            made = node.site.target or (f"`{node.site.text}`" if node.site.text else "")
-            named.append((made or "a value between", node.values))
-        for j, array in enumerate(node.arrays):
-            named.append((name_of_operand(problem, node, j), array))
-    found: dict[Any, tuple[str, HostArray]] = {}
-    for name, array in named:
-        key = array.shape, numpy.ascontiguousarray(array, dtype="float64").tobytes()
-        found.setdefault(key, (name, array))
-    return list(found.values())
-
-
-def is_whole_statement(problem: Problem, number: int) -> bool:
-    """Whether a node gives the result of its statement, and not a part of it."""
-
-    def last() -> dict[object, int]:
-        found: dict[object, int] = {}
-        for numbers in problem.followed.sites.values():
-            call = problem.followed.nodes[numbers[0]].site.call
-            found[call] = max(found.get(call, -1), numbers[0])
-        return found
-
-    node = problem.followed.nodes[number]
-    return (
-        problem.recall("last of statements", last)[node.site.call] == number
-        or node.site.key == node.site.call
-    )
 
 
 def is_mask(array: HostArray) -> bool:

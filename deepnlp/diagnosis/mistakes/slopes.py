@@ -78,53 +78,6 @@ def _cause(problem: Problem, edge: Edge, row: Row) -> str:
     return cause
 
 
-def wrong_masks(problem: Problem) -> Iterator[Guess]:
-    """The mask of a dropout or of a rectifier is left out, or its factor is wrong.
-
-    Wrong: ``return dy`` or ``return dy * mask / (1 - p) / (1 - p)``.
-    Right: ``return dy * mask / (1 - p)``.
-    """
-    if problem.targets is not None:
-        return
-    for edge in edges(problem):
-        if edge.first.op != "multiply" or not edge.has_partner:
-            continue
-        mask, x = edge.partners()[0], edge.first.arrays[edge.j]
-        kinds = numpy.unique(mask.round(12))
-        one = len(kinds) == 1 and kinds[0] != 1
-        if edge.first.carries[1 - edge.j] or mask.size < 2 or kinds[-1] <= 0:
-            continue
-        if not one and not is_mask(mask):
-            continue
-        scale, cause = float(mask.max()), ""
-        if mask.shape == x.shape and ((mask > 0) == (x > 0)).all() and scale == 1:
-            cause = c.DERIVATIVE_MISSING  # a rectifier
-        elif not problem.is_random and scale == 1:
-            cause = c.TERM_MISSING
-        scales = {scale, *_scales(problem)} - {1.0} if cause != c.DERIVATIVE_MISSING else ()
-        tried = [(row, scale) for row in rows("mask")[: 1 if cause else 2]]
-        tried += [(row, r) for row in rows("scale") for r in sorted(scales)]
-        for row, r in tried:
-            found = [row.value(b=b, s=float(b.max()), r=r) for b in edge.partners()]
-            edit = _with_slopes(edge, found)
-            if edit is not None:
-                row = Row(row.key, row.cause, row.says.replace("{scale}", f"{r:.6g}"))
-                own = cause if row.key.startswith("mask") else ""
-                yield _told(edge, row, own or row.cause, edit, tier=0)
-
-
-def _scales(problem: Problem) -> set[float]:
-    """Constant numbers by which something is multiplied or divided."""
-    found = set()
-    for node in problem.followed.nodes:
-        for (values, _), carries in zip(node.operands, node.carries):
-            if node.op in ("multiply", "divide") and not carries and values.size == 1:
-                number = float(values.reshape(-1)[0])
-                if number > 0:
-                    found.add(1 / number if node.op == "divide" else number)
-    return found
-
-
 # --- Functions ------------------------------------------------------------------------------------
 
 

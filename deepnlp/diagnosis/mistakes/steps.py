@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.backend import HostArray
-from deepnlp.diagnosis.mistakes.edges import Edge, all_edges, edges, quoted, reduced
+from deepnlp.diagnosis.mistakes.edges import Edge, all_edges, reduced
 from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit, Joined, Run
@@ -113,12 +113,6 @@ def _letter(problem: Problem, source: object, sources: list[object]) -> str:
     return "h" if made & set(numbers) else "c"
 
 
-# --- Outputs --------------------------------------------------------------------------------------
-
-
-# --- Values of another step -----------------------------------------------------------------------
-
-
 def overwritten(problem: Problem) -> Iterator[Guess]:
     """A value saved for backward was overwritten in forward.
 
@@ -140,30 +134,3 @@ def overwritten(problem: Problem) -> Iterator[Guess]:
     at = trace.nodes_with(mapped != numpy.arange(len(mapped)))
     if at:
         yield say("overwritten", Edit(change=change, at=at))
-
-
-def new_states(problem: Problem) -> Iterator[Guess]:
-    """The new state is used where the one before should be, in a loop or in a single step.
-
-    Wrong: ``df = dc * c``. Right: ``df = dc * c_prev``.
-    """
-    trace = problem.followed
-    new: dict[object, list[Edit]] = {}
-    for edge in (e for e in all_edges(problem) if e.has_partner):
-        shapes = {p.shape for p in edge.partners()}
-        owner = int(trace.owner[edge.nodes[-1].operands[1 - edge.j][1].max(initial=0)])
-        made = trace.sites[trace.site_of(owner)] if owner >= 0 else []
-        values = [trace.nodes[n].values for n in made]
-        is_before = len(made) == len(edge.numbers) > 1 and made[-2] == owner
-        if is_before and {v.shape for v in values} == shapes:
-            new.setdefault(trace.site_of(owner), []).append(edge.edit(beside=values))
-    for source, edits in new.items():
-        line = quoted(trace.nodes[trace.sites[source][0]])
-        yield say("new values", Joined(edits), line=line)
-    for edge in (e for e in edges(problem) if e.has_partner):
-        before = edge.first.operands[1 - edge.j][1]
-        for name in set(problem.subject.input_names[1:]) & set(trace.variables):
-            for after in trace.outputs if numpy.array_equal(trace.variables[name], before) else ():
-                if after.shape == edge.partners()[0].shape and after.all():
-                    edit = edge.edit(beside=[trace.tape.values[after]] * len(edge.numbers))
-                    yield say("new state", edit, name=name, line=edge.line)

@@ -10,14 +10,12 @@ from deepnlp.backend import HostArray
 from deepnlp.diagnosis.mistakes.edges import (
     Edge,
     edges,
-    is_whole_statement,
     name_of_ticket,
-    values_of,
 )
 from deepnlp.diagnosis.mistakes.steps import letter_of
 from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.problem import Guess, Problem, is_one
-from deepnlp.diagnosis.reverse import Run
+from deepnlp.diagnosis.reverse import Edit, Run
 from deepnlp.gradcheck import causes as c
 
 _PARTS = {
@@ -26,7 +24,6 @@ _PARTS = {
     "all but the first": (slice(1, None), "1:"),
     "all but the last": (slice(0, -1), ":-1"),
 }
-_PRODUCTS = ("multiply", "divide", "matmul", "einsum")
 _FEWEST = 3  # entries that must agree with one factor that is free
 
 
@@ -117,10 +114,6 @@ def common_factor(
 # --- Another gradient comes in --------------------------------------------------------------------
 
 
-def _masked(mask: HostArray, run: Run) -> HostArray:
-    return run.g * mask
-
-
 def some_entries(problem: Problem) -> Iterator[Guess]:
     """Of a gradient, only the first or the last entry along an axis counts, or one is left out.
 
@@ -137,11 +130,16 @@ def some_entries(problem: Problem) -> Iterator[Guess]:
                 cause = c.TIME_SHIFTED if "all but" in part and size > 2 else c.TERM_MISSING
                 if cause == c.TERM_MISSING and _is_weight_along(edge, axis):
                     cause = c.NOT_SUMMED_T if axis else c.NOT_SUMMED_N
-                edit = edge.edit(incoming=partial(_masked, mask))
+                edit = Edit(change=partial(_masked, mask, edge.j), at=edge.numbers)
                 kind, name = _result(edge)
                 words = {"index": f"[{', '.join([':'] * axis + [index])}]", "incoming": name}
                 words |= {"count": size, "axis": str(axis), "part": part, "kind": kind}
                 yield say("some entries", edit, cause=cause, **words, **edge.words)
+
+
+def _masked(mask: HostArray, j: int, run: Run) -> dict[int, HostArray]:
+    """What is passed on to operand j, or to all (-1), of a part of the gradient."""
+    return {k: value for k, value in run.vjp(run.g * mask).items() if j in (-1, k)}
 
 
 def _is_weight_along(edge: Edge, axis: int) -> bool:
@@ -165,33 +163,7 @@ def _result(edge: Edge) -> tuple[str, str]:
     return "entries of its result", f"d{target}" if target else edge.problem.incoming()
 
 
-# --- Another value beside it ----------------------------------------------------------------------
-
-
-def other_orders(problem: Problem) -> Iterator[Guess]:
-    """A reshape without the transpose, or the split, that belongs to it.
-
-    Wrong: ``dx = dheads.reshape(N, T, D)``. Right: ``dheads.swapaxes(1, 2).reshape(N, T, D)``.
-    """
-    trace = problem.followed
-    taken = [*trace.outputs, *(t for node in trace.nodes for _, t in node.operands)]
-    for edge in edges(problem):
-        own = edge.tickets()
-        inner = numpy.sort(own, axis=None).reshape(own.shape)
-        if len(edge.numbers) > 1:
-            continue
-        if edge.j >= 0 and len(numpy.unique(own)) == own.size and (inner != own).any():
-            yield say("order", edge.edit(to=[inner]), **edge.words)
-        made = edge.first.tickets
-        for tickets in taken if is_whole_statement(problem, edge.numbers[0]) else ():
-            is_all = tickets.size == made.size and set(tickets.flat) == set(made.flat)
-            if is_all and (tickets.ravel() != made.ravel()).any():
-                edit = edge.edit(incoming=partial(_in_order, tickets))
-                yield say("order", edit, **edge.words)
-
-
-def _in_order(tickets: HostArray, run: Run) -> HostArray:
-    return run.adjoint[tickets].reshape(run.g.shape)
+# --- Losses ---------------------------------------------------------------------------------------
 
 
 def loss_gradients(problem: Problem) -> Iterator[Guess]:
@@ -204,7 +176,7 @@ def loss_gradients(problem: Problem) -> Iterator[Guess]:
         return
     for name in problem.bad:
         right, wrong = problem.right[name], problem.wrong[name]
-        for value, own in values_of(problem):
+        for value, own in _values(problem).items():
             if own.shape != right.shape or wrong.shape != right.shape or not own.any():
                 continue
             factor = common_factor(own, wrong)
@@ -218,9 +190,16 @@ def loss_gradients(problem: Problem) -> Iterator[Guess]:
             yield say(key, {name: factor * own}, cause=cause, **words)
 
 
+def _values(problem: Problem) -> dict[str, HostArray]:
+    """The variables and the results of statements, by name."""
+    trace = problem.followed
+    found = {name: trace.tape.values[tickets] for name, tickets in trace.variables.items()}
+    return found | {n.site.target or f"`{n.site.text}`": n.values for n in trace.nodes}
+
+
 def _subtracted(problem: Problem, rest: HostArray) -> str:
     """The name of what is missing: a target, or another value of the forward."""
-    for name, own in values_of(problem):
+    for name, own in _values(problem).items():
         if own.shape == rest.shape and numpy.allclose(rest, -own):
             return name
     onehot = numpy.allclose(rest * rest, -rest, atol=1e-9) and numpy.allclose(-rest.sum(-1), 1)

@@ -68,7 +68,10 @@ class Backward:
 
     def _note_frame(self, function: Evaluated, frame: Frame) -> None:
         ran = self._by_code.get(function.function.__code__)
-        if ran is not None and ran.frame is None and function.tree is ran.tree:
+        if ran is None or function.tree is not ran.tree:
+            return
+        ran.runs += 1
+        if ran.frame is None:
             names, outer = dict(frame.names), frame.outer
             while outer is not None:
                 names, outer = {**outer.names, **names}, outer.outer

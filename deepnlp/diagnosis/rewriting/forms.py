@@ -73,6 +73,7 @@ def _exchanged_entries(statement: Slot, slot: Slot) -> Iterator[Change]:
     places = [Slot(slot.node, "elts", k) for k in range(len(slot.node.elts))]
     for one, other in itertools.combinations(places, 2):
         cause = c.TRANSPOSED if in_transpose else c.GATES_SWAPPED
+        cause = c.EXCHANGED if isinstance(slot.parent, ast.Return) else cause
         yield Change(cause, statement, [(one, other.node), (other, one.node)], 0.9)
 
 

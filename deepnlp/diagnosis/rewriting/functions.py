@@ -1,6 +1,7 @@
 """The functions that a backward runs: their source, and what they see."""
 
 import ast
+import copy
 import sys
 import zlib
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from deepnlp.gradcheck.names import is_node
 UNKNOWN: Any = object()
 """The value of an expression that has none."""
 
+_GENERATED = type(iter([]))  # what the evaluator makes of a generator
 _MOST_LINES = 80
 _MOST_STEPS = 100_000
 
@@ -39,6 +41,8 @@ class Ran:
         Its variables, when it returned.
     others : list of ast.FunctionDef
         The sources of the functions that forward runs.
+    runs : int
+        How often it ran in one backward.
     frame : Frame, optional
         Its variables as the evaluator knows them, where it was evaluated.
     """
@@ -48,6 +52,7 @@ class Ran:
     scope: dict[str, Any] = field(default_factory=dict)
     locals: dict[str, Any] = field(default_factory=dict)
     others: list[ast.FunctionDef] = field(default_factory=list)
+    runs: int = 0
     frame: Frame | None = None
 
     def see(self, variables: dict[str, Any], frame: Frame | None = None) -> None:
@@ -180,6 +185,8 @@ def signature(value: Any) -> Any:
             return id(value)
         data = numpy.ascontiguousarray(value)
         return value.shape, zlib.crc32(data.tobytes()), value.dtype.kind == "b"
+    if isinstance(value, _GENERATED):
+        value = tuple(copy.copy(value))
     if isinstance(value, dict):
         value = *value, *value.values()
     if isinstance(value, tuple | list):

@@ -110,7 +110,7 @@ def _of_replacement(ran: Ran, statement: Slot, slot: Slot, old: str, new: str, v
             isinstance(loop, ast.For | ast.While) and statement.node in ast.walk(loop)
             for loop in ast.walk(ran.tree)
         )
-        if is_in_loop and _STEPS.sub("", old) == _STEPS.sub("", new):
+        if (is_in_loop or ran.runs > 1) and _STEPS.sub("", old) == _STEPS.sub("", new):
             return c.TIME_SHIFTED
         bare, text = re.escape(old), ast.unparse(statement.node)
         slope = rf"1(\.0)? - {bare}( \*\* 2| \* {bare}|\)|$)|{bare} \* \(1(\.0)? - {bare}"

@@ -10,7 +10,7 @@ from deepnlp.diagnosis.places import shortened, source_of
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables, shape_of
 from deepnlp.diagnosis.rewriting.slots import Change
-from deepnlp.diagnosis.rewriting.wording import Setting, worded
+from deepnlp.diagnosis.rewriting.wording import Setting, is_mask, worded
 
 _LONGEST = 140
 
@@ -51,10 +51,7 @@ def _said(
     }
     kinds = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp)
     texts = {
-        ast.unparse(n)
-        for tree in (before, after)
-        for n in ast.walk(tree)
-        if isinstance(n, kinds)
+        ast.unparse(n) for tree in (before, after) for n in ast.walk(tree) if isinstance(n, kinds)
     }
     known = {text: ran.value(text) for text in texts}
     known = {text: v for text, v in known.items() if shape_of(v) == () or numpy.size(v) > 1}
@@ -69,7 +66,8 @@ def _said(
         problem.is_random,
         loop_variables(ran),
         others,
-        problem.targets is not None,
+        problem.is_random and any(is_mask(n, scope) for n in ast.walk(before)),
+        problem.targets,
     )
     cause, words = worded(before, after, change.cause, setting)
     is_block = isinstance(before, ast.For | ast.If | ast.While)  # of which the head is quoted

@@ -49,8 +49,10 @@ class Setting:
         Names that run through the rounds of a loop.
     others : collection of str
         Names that other statements of the function read.
-    is_loss : bool
-        Whether the forward gives a loss, which may be a mean over its targets.
+    has_mask : bool
+        Whether the statement has a mask of dropout, which may have a scale.
+    targets : array, optional
+        Those of a loss, which may be a mean over them.
     """
 
     scope: Mapping[str, Any]
@@ -59,7 +61,8 @@ class Setting:
     is_random: bool = False
     loops: Collection[str] = ()
     others: Collection[str] = ()
-    is_loss: bool = False
+    has_mask: bool = False
+    targets: Any = None
 
 
 def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[str, str]:
@@ -98,12 +101,12 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
     zeroed = None if _is_index(found) else _zeroed(found)
     if zeroed is not None:
         return c.TERM_MISSING, f"the term {_quote(zeroed)} is missing"
-    counted = _counted(found, setting.scope) if setting.is_loss else None
-    return (
-        counted
-        or _factors(found, found.old, found.new, setting)
-        or _replaced(found, cause, setting)
-    )
+    counted = _counted(found, setting.scope) if setting.targets is not None else None
+    factors = counted or _factors(found, found.old, found.new, setting)
+    cause, told = factors or _replaced(found, cause, setting)
+    are_numbers = all(is_number(one, setting.scope) for one in (found.old, found.new))
+    is_scale = setting.has_mask and (cause == c.FACTOR or are_numbers)
+    return c.MASK_SCALE if is_scale else cause, told
 
 
 def _counted(found: Difference, scope: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -199,9 +202,10 @@ def _missing(
     if _is_index(found) or ast.unparse(old) in setting.loops:  # another place is no multiple
         return c.WRONG_VALUE, words
     cause = _of_factor(found, other, new, setting)
-    if cause is None and _is_mask(other, setting.scope) and setting.is_loss:
+    of_classes = setting.targets is not None and setting.targets.dtype.kind in "iu"
+    if cause is None and of_classes and is_mask(other, setting.scope):
         cause = c.IGNORED_COUNTED
-    elif cause is None and _is_mask(other, setting.scope):
+    elif cause is None and is_mask(other, setting.scope):
         cause = c.MASK_MISSING if setting.is_random or "drop" in told.lower() else None
     return cause or c.TERM_MISSING, words
 
@@ -223,7 +227,7 @@ def _superfluous(
         return None
     words = f"the factor {told} is too many" if op is ast.Mult else f"it is divided by {told}"
     cause = _of_factor(found, other, old, setting)
-    if cause is None and setting.is_random and _is_mask(other, setting.scope):
+    if cause is None and setting.is_random and is_mask(other, setting.scope):
         cause = c.MASK_SCALE
     return cause or c.WRONG_VALUE, words
 
@@ -452,7 +456,7 @@ def _operands(node: ast.AST) -> Iterator[ast.AST]:
         yield node
 
 
-def _is_mask(node: ast.AST, scope: Mapping[str, Any]) -> bool:
+def is_mask(node: ast.AST, scope: Mapping[str, Any]) -> bool:
     """Whether its value holds zeros and one other number."""
     value = scope.get(ast.unparse(node))
     if not isinstance(value, numpy.ndarray) or value.size > 10_000 or value.dtype.kind not in "fib":
