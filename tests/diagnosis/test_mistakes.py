@@ -172,17 +172,17 @@ class Convolution(Given):
 CASES = [
     (SiLU, [(3, 4)], SLOPE, ["silu", "that of sigmoid"]),
     (Gelu, [(3, 4)], SLOPE, ["gelu with tanh", "that of silu"]),
-    (HalfSiLU, [(3, 4)], TERM, ["way from x"]),
+    (HalfSiLU, [(3, 4)], TERM, ["only the first term of the product rule"]),
     (Softplus, [(3, 4)], "derivative taken at the input instead of the output", ["softplus"]),
     (RMSNorm, [(4, 5)], FACTOR, ["RMS norm", "should be the mean"]),
-    (LayerNorm, [(4, 5)], TERM, ["x.mean"]),
+    (LayerNorm, [(4, 5)], TERM, ["the mean depends on x too"]),
     (Variance, [(4, 6)], FACTOR, ["(D - 1)/D"]),
     (Heads, [(3, 4, 6)], "transposed", ["reshape"]),
     (SquaredError, [(2, 4), (2, 4)], FACTOR, ["is 1/2 times"]),
     (Attention, [(2, 3, 4), (2, 5, 4), (2, 5, 6)], FACTOR, ["is sqrt(D) times"]),
     (WithoutSum, [(2, 3, 4), (2, 5, 4), (2, 5, 6)], TERM, ["the sum over the row is left out"]),
-    (Affine, [(3, 4), (4, 5), (5,)], EXCHANGED, ["W and b"]),
-    (Product, [(3, 4), (3, 4)], EXCHANGED, ["x and z"]),
+    (Affine, [(3, 4), (4, 5), (5,)], EXCHANGED, ["in each other's place", "W, b"]),
+    (Product, [(3, 4), (3, 4)], EXCHANGED, ["in each other's place", "x, z"]),
     (Convolution, [(2, 7)], "time reversed", ["self.const_k[::-1]"]),
 ]
 

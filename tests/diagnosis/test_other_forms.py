@@ -149,7 +149,7 @@ dx = da @ A.T + dz @ C.T
 def test_a_way_that_is_missing_in_a_script_is_named_by_its_line():
     name, told = named(check_gradients(SCRIPT))
     assert name == "term of a sum or product missing"
-    assert "`x @ B` in `b = x @ B`" in told
+    assert "`b = x @ B` (line 6)" in told
 
 
 def pooled(x, counts):

@@ -221,7 +221,10 @@ def _mistakes(function: str) -> Iterator[tuple[Row, Back]]:
 
 def _slopes_of_others(function: str) -> Iterator[Row]:
     """The whole derivatives of other functions."""
-    for other in ("sigmoid", "softplus", "silu", "gelu", "gelu with tanh", "mish", "softsign"):
+    others = ["sigmoid", "silu", "gelu", "gelu with tanh", "mish", "softsign"]
+    if "product" not in functions()[function]:  # of which it is one of the terms
+        others.append("softplus")
+    for other in others:
         if other != function and ("value" in functions()[function] or function == "tanh"):
             says = f"the derivative is that of {other}"
             yield Row(says, c.DERIVATIVE_MISSING, says, partial(_slope_of, other))

@@ -2,9 +2,8 @@
 
 import ast
 import copy
+import math
 from collections.abc import Collection
-
-import numpy
 
 from deepnlp.diagnosis.places import shortened, source_of
 from deepnlp.diagnosis.problem import Guess, Problem
@@ -54,7 +53,9 @@ def _said(
         ast.unparse(n) for tree in (before, after) for n in ast.walk(tree) if isinstance(n, kinds)
     }
     known = {text: ran.value(text) for text in texts}
-    known = {text: v for text, v in known.items() if shape_of(v) == () or numpy.size(v) > 1}
+    known = {
+        t: v for t, v in known.items() if shape_of(v) == () or math.prod(shape_of(v) or ()) > 1
+    }
     scope = {**ran.scope, **known}
     own = {id(node) for node in ast.walk(change.statement.node)}
     names = [n for n in ast.walk(ran.tree) if isinstance(n, ast.Name) and id(n) not in own]

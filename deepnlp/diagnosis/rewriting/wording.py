@@ -120,6 +120,9 @@ def _counted(found: Difference, scope: Mapping[str, Any]) -> tuple[str, str] | N
         old, new = ast.Constant(1), more[1]
     elif not isinstance(getattr(parent, "op", None), ast.Div) or name not in ("right", "value"):
         return None
+    other = factor_between(new, old)
+    if other is not None and isinstance(other[1], ast.Constant):  # 2 N for N is no other count
+        return None
     count = scope.get(ast.unparse(new))
     if not isinstance(count, int | numpy.integer) or not is_number(old, scope):
         return None
@@ -248,6 +251,9 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
     if sorted(functions) == ["mean", "sum"]:
         told = f"the {functions[0]} is taken, not the {functions[1]}"
         return (_of_mean(old) if functions[0] == "mean" and setting.is_bias else c.FACTOR), told
+    if isinstance(old, ast.Tuple) and isinstance(new, ast.Tuple):
+        moved = [_quote(a) for a, b in zip(old.elts, new.elts) if dumped(a) != dumped(b)]
+        return cause, f"{' and '.join(moved)} are in each other's place"
     turned = _turned(old, new)
     if turned is not None:
         operand, told = turned
