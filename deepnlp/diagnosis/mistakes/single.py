@@ -28,8 +28,8 @@ def simple(problem: Problem, name: str) -> Iterator[Guess]:
         yield say("minus", {name: -right}, name=name)
     elif factor and not is_one(factor) and numpy.count_nonzero(right) > 1:
         told = problem.name_factor(factor)  # of a single number, anything is a multiple
-        cause = c.LOSS_NOT_AVERAGED if _is_count(problem, factor) else c.FACTOR
-        yield say("multiple", {name: factor * right}, cause=cause, name=name, factor=told)
+        for key in ("not averaged", "multiple")[not _is_count(problem, factor) :]:
+            yield say(key, {name: factor * right}, name=name, factor=told)
     for axes in (None, *range(right.ndim)) if name not in problem.subject.input_names else ():
         spread = numpy.broadcast_to(right.sum(axis=axes, keepdims=True), right.shape)
         if right.ndim and spread.any():
@@ -52,9 +52,7 @@ def simple(problem: Problem, name: str) -> Iterator[Guess]:
 def _is_count(problem: Problem, factor: float) -> bool:
     """Whether all gradients of a loss are wrong, and a multiple is the number of targets."""
     targets = problem.targets
-    if targets is None or problem.must_stay:
-        return False
-    return any(abs(factor - n) < 1e-6 for n in (targets.size, *targets.shape[:1]))
+    return targets is not None and not problem.must_stay and abs(factor - targets.size) < 1e-6
 
 
 # --- The parts that a gradient is the sum of ------------------------------------------------------
