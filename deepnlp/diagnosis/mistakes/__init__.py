@@ -40,7 +40,7 @@ OF_ONE_ROW = _checked(
 
 OF_ALL_ROWS = (
     _checked(steps.cut_states),
-    _checked(slopes.wrong_derivatives),
+    _checked(slopes.wrong_derivatives, terms.transposed_products),
     _checked(steps.overwritten),
 )
 """Known mistakes about all gradients together; a later stage is tried if no earlier one fits."""

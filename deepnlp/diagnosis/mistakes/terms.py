@@ -163,6 +163,25 @@ def _result(edge: Edge) -> tuple[str, str]:
     return "entries of its result", f"d{target}" if target else edge.problem.incoming()
 
 
+def transposed_products(problem: Problem) -> Iterator[Guess]:
+    """A square matrix is not transposed, or once too often.
+
+    Wrong: ``dh_prev = da @ Wh``. Right: ``dh_prev = da @ Wh.T``.
+    """
+    for edge in edges(problem):
+        shape = edge.first.arrays[1 - edge.j].shape if edge.has_partner else ()
+        if edge.first.op == "matmul" and len(shape) > 1 and shape[-1] == shape[-2]:
+            edit = Edit(change=partial(_turned, edge.j), at=edge.numbers)
+            yield say("square", edit, **edge.words)
+
+
+def _turned(j: int, run: Run) -> dict[int, HostArray]:
+    """What is passed on to operand j with the other one transposed."""
+    operands = run.node.arrays
+    operands[1 - j] = numpy.swapaxes(operands[1 - j], -1, -2)
+    return {k: value for k, value in run.vjp(run.g, operands).items() if k == j}
+
+
 # --- Losses ---------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ from deepnlp.gradcheck.names import is_node
 UNKNOWN: Any = object()
 """The value of an expression that has none."""
 
-_GENERATED = type(iter([]))  # what the evaluator makes of a generator
+_GENERATED: type[Any] = type(iter([]))  # what the evaluator makes of a generator
 _MOST_LINES = 80
 _MOST_STEPS = 100_000
 

@@ -313,12 +313,11 @@ def _lacks_exponent(found: Difference) -> bool:
     if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mult):
         return False
     power = parent.right if name == "left" else parent.left
-    numbers = [getattr(n, "value", None) for n in (found.old, found.new)]
-    exponent = getattr(getattr(power, "right", None), "value", None)
-    is_known = isinstance(power, ast.BinOp) and isinstance(power.op, ast.Pow)
-    if not is_known or not all(isinstance(n, int | float) for n in (exponent, *numbers)):
+    if not isinstance(power, ast.BinOp) or not isinstance(power.op, ast.Pow):
         return False
-    return bool(numpy.isclose((exponent + 1) * numbers[0], numbers[1], rtol=1e-9))
+    values = [getattr(n, "value", None) for n in (power.right, found.old, found.new)]
+    numbers = [v for v in values if isinstance(v, int | float)]
+    return len(numbers) == 3 and abs((numbers[0] + 1) * numbers[1] - numbers[2]) < 1e-12
 
 
 def _is_one_step(old: Any, new: Any, loops: Collection[str]) -> bool:
