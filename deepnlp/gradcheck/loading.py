@@ -173,19 +173,24 @@ def call_of(own: Own, call: str, names: dict[str, Any]) -> tuple[Own, list[Any],
 
     The names in it come from ``names`` or from the user's file, run as a program.
     """
-    module = (own[0] if isinstance(own, tuple) else own).__module__
-    space = {**vars(sys.modules[module]), **names}
+    module = _module_of(own)
+    space = {**vars(module), **names}
     try:
         node: Any = ast.parse(call, mode="eval").body
-        wanted = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(space)
-        if wanted:
-            space |= _main_block(sys.modules[module])
+        named = {n.id for part in _parts(node) for n in ast.walk(part) if isinstance(n, ast.Name)}
+        wanted = named - set(space)
+        for one in _program(module) if wanted else ():
+            if isinstance(one, DEFINED) or "seed(" in ast.unparse(one):
+                exec(compile(ast.Module([one], []), str(module.__file__), "exec"), space)
+            if wanted <= set(space):
+                break
+        space |= names
         code = {id(n): compile(ast.Expression(n), "--call", "eval") for n in _parts(node)}
         values = {key: eval(one, space) for key, one in code.items()}
         positional = [values[id(n)] for n in node.args]
-        named = {k.arg: values[id(k.value)] for k in node.keywords}
+        options = {k.arg: values[id(k.value)] for k in node.keywords}
         is_method = isinstance(node.func, ast.Attribute)
-        return values[id(node.func.value)] if is_method else own, positional, named
+        return values[id(node.func.value)] if is_method else own, positional, options
     except (SyntaxError, AttributeError, NameError) as error:
         raise ValueError(
             f"--call should read like 'my_layer(x, w)', got {call!r}: {error}"
@@ -198,14 +203,44 @@ def _parts(node: Any) -> list[ast.expr]:
     return [*node.args, *(k.value for k in node.keywords), *owner]
 
 
-def _main_block(module: ModuleType) -> dict[str, Any]:
-    """The names that ``if __name__ == "__main__":`` assigns."""
-    source = linecache.getlines(str(module.__file__)) or []
-    for node in ast.parse("".join(source)).body:
+def own_call(own: Own) -> str | None:
+    """The first call of its forward in the user's own program, such as ``"layer.forward(x)"``."""
+    kind = own[0] if isinstance(own, tuple) else own
+    nodes = [node for one in _program(_module_of(own)) for node in ast.walk(one)]
+    objects = {kind.__name__}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _called(node.value) == kind.__name__:
+            objects |= {ast.unparse(target) for target in node.targets}
+    for node in nodes:
+        function = getattr(node, "func", None)
+        if isinstance(function, ast.Attribute) and inspect.isclass(kind):
+            owner = _called(function.value) or ast.unparse(function.value)
+            if function.attr in ("forward", "loss") and owner in objects:
+                return ast.unparse(node)
+        elif _called(node) == kind.__name__ and not inspect.isclass(kind):
+            return ast.unparse(node)
+    return None
+
+
+def _called(node: ast.AST) -> str:
+    """The name of the function that an expression calls; empty for other expressions."""
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _module_of(own: Own) -> ModuleType:
+    return sys.modules[(own[0] if isinstance(own, tuple) else own).__module__]
+
+
+def _program(module: ModuleType) -> list[ast.stmt]:
+    """What a file does besides defining: the lines of its ``__main__`` block, then the others."""
+    body = ast.parse(text_of(Path(str(module.__file__)))).body
+    functions = {node.name: node.body for node in body if isinstance(node, ast.FunctionDef)}
+    main, others = list[ast.stmt](), list[ast.stmt]()
+    for node in body:
         if isinstance(node, ast.If) and "__main__" in ast.unparse(node.test):
-            space = dict(vars(module))
-            for one in node.body:
-                if isinstance(one, ast.Assign | ast.Import | ast.ImportFrom):
-                    exec(compile(ast.Module([one], []), str(module.__file__), "exec"), space)
-            return space
-    return {}
+            for one in node.body:  # the block may call main()
+                inner = functions.get(_called(one.value)) if isinstance(one, ast.Expr) else None
+                main += inner or [one]
+        elif not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            others.append(node)
+    return main + others

@@ -88,6 +88,23 @@ def build_own(
     return layer, arrays, named, made
 
 
+def named_arrays(own: Own, inputs: list[str], weights: list[str], rng: Generator) -> dict[str, Any]:
+    """Inputs and weights by name, from texts such as ``"x=N,D"`` and ``"W=D,4"``."""
+    read = [(text, _read_named(text, _taken(own))) for text in inputs]
+    sizes = DEFAULTS | {
+        k: v for text, one in read if one is None for k, v in _read_sizes(text).items()
+    }
+    given = dict(filter(None, (one for _, one in read)))
+    given |= {name: _Shape(letters) for name, letters in map(_read_weight, weights)}
+    return {name: _named_input(name, value, sizes, rng) for name, value in given.items()}
+
+
+def _taken(own: Own) -> set[str]:
+    """Names of what forward takes, but for letters of sizes."""
+    first = own[0] if isinstance(own, tuple) else own
+    return set(inspect.signature(getattr(first, "forward", first)).parameters) - set(DEFAULTS)
+
+
 def _read_named(text: str, taken: set[str]) -> tuple[str, Any] | None:
     """A name and a shape or a value: ``ids=3,5``, ``x=N,D``, ``p={'mode': 'train'}``.
 
