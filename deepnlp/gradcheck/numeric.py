@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import Generator, asarray, asnumpy
-from deepnlp.gradcheck.adapters import Caller, Code
+from deepnlp.gradcheck.adapters import Adapter
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.names import is_box, plain
 from deepnlp.gradcheck.variables import Variable
@@ -183,12 +183,8 @@ class Function:
 
     Parameters
     ----------
-    code : Code
+    caller : Adapter
         Its object is turned to float64.
-    inputs : tuple
-        What forward takes by position.
-    named : dict of str to value
-        What it takes by name.
 
     Attributes
     ----------
@@ -203,14 +199,14 @@ class Function:
         Whether the object is a :class:`deepnlp.layer.Layer`.
     """
 
-    def __init__(self, code: Code, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def __init__(self, caller: Adapter) -> None:
+        self.caller, code = caller, caller.code
         self.name, self.layer = code.name, code.layer
         functions = [f for f in (code.forward, code.backward) if f is not None]
         self.functions = [getattr(f, "function", f) for f in functions]  # of an operation
-        self.caller = Caller(code, inputs, named)
         self.is_ours = isinstance(self.layer, Layer)
-        self.inputs = _as_doubles([*inputs, *named.values()])
-        self.input_names = self.caller.input_names
+        self.inputs = _as_doubles([*caller.given, *caller.named.values()])
+        self.input_names = caller.input_names
         self.found = self._reached()
         own = {id(holder.owner) for holder in holders(self.layer)}
         self._borrowed = _contents([h for h in self.found if id(h.owner) not in own])
@@ -273,7 +269,9 @@ class Function:
             return self._run()
 
     def _run(self) -> list[Any]:
-        return self.caller.forward(self.fresh_inputs())
+        outputs = self.caller.forward(self.fresh_inputs())
+        self.caller = self.caller.settled
+        return outputs
 
     def fresh_inputs(self) -> list[Any]:
         """Copies, because a forward may change its arguments."""
