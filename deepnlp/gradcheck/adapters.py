@@ -78,7 +78,8 @@ class Adapter:
 
     is_engine = False
     is_walk_right = True  # an engine's way back through the graph, as far as it is known
-    lines: Any = None
+    lines: Any = None  # of a script
+    node: Any = None  # of an engine
 
     def __init__(self, code: Code, inputs: Any = (), named: Any = None) -> None:
         self.code, self.given, self.named = code, tuple(inputs), dict(named or {})

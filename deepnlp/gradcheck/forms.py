@@ -63,10 +63,11 @@ def _pair(given: Any, inputs: Any, named: Any) -> Adapter | None:
     if len(given) != 2 or not all(map(callable, given)):
         raise TypeError(say("pair"))
     if isinstance(given[1], type) and hasattr(given[1], "apply"):
-        return _two(given[1].__name__, object(), *_applying(*given), inputs, named)
+        forward, backward = _applying(*given)
+        return _two(given[1].__name__, object(), forward, backward, inputs, named)
     names = [getattr(function, "__name__", "function") for function in given]
     name = names[0].removesuffix("_forward") if "<" not in names[0] else names[1]
-    return _two(name.removesuffix("_backward"), object(), *given, inputs, named)
+    return _two(name.removesuffix("_backward"), object(), given[0], given[1], inputs, named)
 
 
 def _applying(forward: Callable[..., Any], kind: Any) -> tuple[Any, Any]:
@@ -105,8 +106,8 @@ def _class(kind: Any, inputs: Any, named: Any) -> Adapter | None:
         return TorchFunction(code, inputs, named, torch.zeros(()))
     if isinstance(inspect.getattr_static(kind, "forward", None), staticmethod | classmethod):
         layer: Any = object.__new__(kind)
-        both = _method(layer, "forward"), _method(layer, "backward")
-        return _two(kind.__name__, layer, *both, inputs, named)
+        forward, backward = _method(layer, "forward"), _method(layer, "backward")
+        return _two(kind.__name__, layer, forward, backward, inputs, named)
     try:
         taken = ", ".join(inspect.signature(kind).parameters)
     except (TypeError, ValueError):

@@ -153,7 +153,7 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
         return None
 
 
-def names_returned(function: Callable[..., Any], nested: bool = True) -> list[str]:
+def names_returned(function: Any, nested: bool = True) -> list[str]:
     """Names in the last ``return a, (b, self.c)`` or ``return a``; empty ones for expressions.
 
     Where they are not nested, one for each thing that is returned, though it be a tuple.

@@ -102,7 +102,8 @@ def named_arrays(own: Own, inputs: list[str], weights: list[str], rng: Generator
 def _taken(own: Own) -> set[str]:
     """Names of what forward takes, but for letters of sizes."""
     first = own[0] if isinstance(own, tuple) else own
-    return set(inspect.signature(getattr(first, "forward", first)).parameters) - set(DEFAULTS)
+    forward: Any = getattr(first, "forward", first)
+    return set(inspect.signature(forward).parameters) - set(DEFAULTS)
 
 
 def _read_named(text: str, taken: set[str]) -> tuple[str, Any] | None:
