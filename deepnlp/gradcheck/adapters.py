@@ -1,20 +1,27 @@
 """Somebody's code, in whatever form, as a forward and a backward that are called in one way.
 
 What is the same for all forms stands in :class:`Adapter`: it calls forward, tells the outputs from
-the rest, and has gradients with respect to them go backward. A form is a class that says what
-differs; those whose functions stand apart are here, engines in :mod:`deepnlp.gradcheck.engines`,
-lines of code in :mod:`deepnlp.gradcheck.lines`. :mod:`deepnlp.gradcheck.forms` lists all of them.
+the rest, and has gradients with respect to them go backward. Each form is a class that says what
+differs. :data:`FORMS` lists who reads them, in the order in which they are tried.
 """
 
+import copy
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
 
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.handing import names_returned
-from deepnlp.gradcheck.names import CACHES, GRADIENT, OUTPUT, belongs, plain
+from deepnlp.gradcheck.engines import go_backward, gradient_of, is_operation, leaf
+from deepnlp.gradcheck.lines import Lines
+from deepnlp.gradcheck.names import CACHES, GRADIENT, OUTPUT, belongs, is_node, is_tensor, plain
+from deepnlp.gradcheck.translating import in_numpy
+from deepnlp.gradcheck.variables import names_returned
+from deepnlp.gradcheck.walking import leaves, mapped
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -436,6 +443,306 @@ class WithContext(TwoFunctions):
     def taken(self) -> list[inspect.Parameter]:
         """What backward takes behind the context."""
         return super().taken()[1:]
+
+
+class OfNodes(Adapter):
+    """Code that takes nodes: each forward takes new ones, with the numbers of the inputs.
+
+    Parameters
+    ----------
+    node : object, optional
+        Of this kind are those that stand for inputs which were given as arrays.
+    """
+
+    def __init__(self, code: Code, inputs: Any = (), named: Any = None, node: Any = None) -> None:
+        super().__init__(code, inputs, named)
+        self.node = node
+        given = [*self.given, *self.named.values()]
+        self._nodes = {path: one for path, one in leaves(given) if is_node(one)}
+
+    def run(self, inputs: list[Any]) -> Any:
+        """What forward gives for nodes."""
+        if self._nodes or self.node is not None:
+            self._inputs = self._leaves(inputs)
+        return super().run(self._inputs)
+
+    def _leaves(self, inputs: list[Any]) -> list[Any]:
+        """The inputs as nodes of the engine."""
+        made: Any = {}
+        seed = getattr(self.code.forward, "seed", 0.0)
+        for path, value in leaves(inputs):
+            like = self._nodes.get(path)
+            if like is None and self.node is not None and hasattr(value, "dtype"):
+                is_ids = getattr(value.dtype, "kind", "") in ("i", "u", "b")  # or a mask
+                like = self.node if is_tensor(self.node) or not is_ids else None
+            made[id(value)] = value if like is None else leaf(like, value, seed)
+            if hasattr(like, "requires_grad") and not is_tensor(like):
+                made[id(value)].requires_grad = self.needs_gradient(path)
+        return list(mapped(lambda value: made.get(id(value), value), inputs))
+
+    def needs_gradient(self, path: tuple[Any, ...]) -> bool:
+        """Whether an input needs one: a tensor may say that it does not."""
+        return getattr(self._nodes.get(path), "requires_grad", True) or not any(
+            getattr(node, "requires_grad", True) for node in self._nodes.values()
+        )
+
+
+class Nodes(OfNodes):
+    """A function of nodes that go backward by themselves."""
+
+    is_engine = True
+
+    def look_at(self, result: Any, outputs: list[int]) -> list[Way]:
+        """The outputs are nodes; a single number takes no gradient."""
+        nodes = [k for k, one in enumerate(self._results) if is_node(one)]
+        is_number = sum(numpy.size(plain(self._results[k])) for k in nodes) == 1
+        self.gradient_names = [] if is_number else ["dys"]
+        return [Way(nodes)]
+
+    def go_back(self, dys: list[Any]) -> Any:
+        """The gradients that the inputs have after a backward."""
+        given = (one for _, one in leaves(self._inputs) if is_node(one))
+        outputs = [self._results[k] for k in self._outputs]
+        alone = is_operation(self.code.forward)
+        go_backward(outputs, dys, next(given, self.node), self.call, alone)
+        return mapped(lambda one: gradient_of(one) if is_node(one) else None, self._inputs)
+
+
+class TorchFunction(Nodes):
+    """A ``torch.autograd.Function``."""
+
+    def in_numpy(self, name: str, inputs: list[Any]) -> tuple[Any, Any] | None:
+        """Its forward and its backward, as functions with a context."""
+        return tuple(in_numpy(self.code.in_torch or ())), tuple(inputs)
+
+
+class Backwards(OfNodes, TwoFunctions):
+    """A forward and a backward of nodes: the gradients that go back are nodes as well."""
+
+    def go_back(self, dys: list[Any]) -> Any:
+        """What backward returns for nodes, where forward gives nodes."""
+        pairs = zip(self._outputs, dys, strict=True)
+        return super().go_back([self._like(self._results[k], dy) for k, dy in pairs])
+
+    def _like(self, output: Any, dy: Any) -> Any:
+        given = leaf(output, numpy.asarray(dy)) if is_node(output) else dy
+        return given.detach() if is_tensor(given) else given
+
+
+class OneFunction(OfNodes):
+    """A function alone: what it gives at first shows of which form it is."""
+
+    def receive(self, result: Any) -> list[Any]:
+        """The outputs that the form gives which goes on."""
+        results = values_of(result)
+        code, given = self.code, (self.given, self.named)
+        if any(map(is_node, results)):
+            node, is_given_arrays = self.node, is_node(results[0]) and not is_tensor(results[0])
+            if is_given_arrays and node is None and not self._nodes:  # as those of DeZero may be
+                node = type(results[0])(numpy.zeros(()))
+            self.settled = Nodes(code, *given, node)
+            if node is not self.node:
+                return self.settled.forward(self._inputs)
+        else:
+            form = Closure if inspect.isroutine(results[-1]) else Beside
+            self.settled = form(code, *given)
+        self.settled._inputs, self.settled.runs = self._inputs, self.runs
+        return self.settled.receive(result)
+
+
+class Script(Beside):
+    """Lines as a function of every array of which they compute the gradient."""
+
+    def __init__(self, lines: Lines) -> None:
+        def run(*values: Any) -> Any:
+            return lines.forward(*values)
+
+        self.lines = lines
+        super().__init__(Code("lines", object(), run), lines.values.values())
+
+    def _bind(self) -> list[str]:
+        return list(self.lines.values)
+
+    def in_numpy(self, name: str, inputs: list[Any]) -> tuple[Any, Any] | None:
+        """The lines as a function of one of the arrays."""
+        return self.lines.as_function(name), (self.lines.values[name].copy(),)
+
+
+# --- Which form it is ---------------------------------------------------------------------------
+
+_CONTEXT = {"ctx", "context"}
+
+
+def adapter_of(given: Any, inputs: Any, named: Any, table: Mapping[str, str]) -> Adapter:
+    """The adapter of code in any form; objects are copied.
+
+    Parameters
+    ----------
+    given : object
+    inputs : tuple
+        What forward takes by position.
+    named : dict
+        What it takes by name; the names that lines may use.
+    table : mapping of str to str
+        The gradients of lines whose names do not say it.
+
+    Raises
+    ------
+    TypeError
+        If there is no forward or backward.
+    """
+    if given is None:
+        raise TypeError(say("none"))
+    if isinstance(given, str | Path):
+        return Script(Lines(given, named, table))
+    found = (read(given, inputs, named) for read in FORMS)
+    return next(adapter for adapter in found if adapter is not None)
+
+
+def _two(name: str, layer: Any, forward: Any, backward: Any, inputs: Any, named: Any) -> Adapter:
+    """A forward and a backward, which may take a context first, or nodes."""
+    code = Code(name, layer, forward, backward)
+    firsts = {next(iter(inspect.signature(one).parameters), "") for one in (forward, backward)}
+    if firsts <= _CONTEXT:
+        return WithContext(code, inputs, named)
+    has_nodes = _first_node(inputs, named) is not None
+    return (Backwards if has_nodes else TwoFunctions)(code, inputs, named)
+
+
+def _pair(given: Any, inputs: Any, named: Any) -> Adapter | None:
+    """Two functions; or a function of arrays, and a class of which the ``apply`` goes back."""
+    if not isinstance(given, tuple | list):
+        return None
+    if len(given) != 2 or not all(map(callable, given)):
+        raise TypeError(say("pair"))
+    if isinstance(given[1], type) and hasattr(given[1], "apply"):
+        forward, backward = _applying(*given)
+        return _two(given[1].__name__, object(), forward, backward, inputs, named)
+    names = [getattr(function, "__name__", "function") for function in given]
+    name = names[0].removesuffix("_forward") if "<" not in names[0] else names[1]
+    return _two(name.removesuffix("_backward"), object(), given[0], given[1], inputs, named)
+
+
+def _applying(forward: Callable[..., Any], kind: Any) -> tuple[Any, Any]:
+    """A function of arrays, and the ``apply`` of an object made with the tensors of its inputs."""
+    kept: list[Any] = []
+
+    @wraps(forward)
+    def run(*inputs: Any) -> Any:
+        kept[:] = inputs
+        return forward(*map(plain, inputs))
+
+    return run, lambda grad_output: kind(*kept).apply(grad_output)
+
+
+def _function(given: Any, inputs: Any, named: Any) -> Adapter | None:
+    """A function, or a method of an object, which is copied."""
+    if not inspect.isroutine(given):
+        return None
+    name = getattr(given, "__name__", "function")
+    owner = getattr(given, "__self__", None)
+    if owner is None or inspect.ismodule(owner) or isinstance(owner, type):
+        return OneFunction(Code(name, object(), given), inputs, named)
+    layer = copy.deepcopy(owner)
+    code = Code(f"{type(layer).__name__}.{name}", layer, getattr(layer, name))
+    return OneFunction(code, inputs, named)
+
+
+def _class(kind: Any, inputs: Any, named: Any) -> Adapter | None:
+    """A class of which the functions take a context, or one of torch."""
+    if not isinstance(kind, type):
+        return None
+    torch = sys.modules.get("torch")
+    if torch is not None and issubclass(kind, torch.autograd.Function):
+        both = _method(kind, "forward"), _method(kind, "backward")
+        code = Code(kind.__name__, object(), _applied(kind), in_torch=both)
+        return TorchFunction(code, inputs, named, torch.zeros(()))
+    if isinstance(inspect.getattr_static(kind, "forward", None), staticmethod | classmethod):
+        layer: Any = object.__new__(kind)
+        forward, backward = _method(layer, "forward"), _method(layer, "backward")
+        return _two(kind.__name__, layer, forward, backward, inputs, named)
+    try:
+        taken = ", ".join(inspect.signature(kind).parameters)
+    except (TypeError, ValueError):
+        taken = "..."
+    raise TypeError(say("class", kind=kind.__name__, taken=taken))
+
+
+def _applied(kind: Any) -> Callable[..., Any]:
+    """``kind.apply`` with the arguments of its forward."""
+
+    def apply(*inputs: Any) -> Any:
+        return kind.apply(*inputs)
+
+    parameters = list(inspect.signature(kind.forward).parameters.values())
+    is_old = bool(parameters) and parameters[0].name in _CONTEXT
+    apply.__signature__ = inspect.Signature(parameters[is_old:])  # type: ignore[attr-defined]
+    apply.__name__ = kind.__name__
+    return apply
+
+
+def _object(given: Any, inputs: Any, named: Any) -> Adapter:
+    """A layer, a net with a loss, or a module of an engine."""
+    layer = _copied(given)
+    name, backward = type(layer).__name__, getattr(layer, "backward", None)
+    node = _first_node(inputs, named)
+    if node is None:
+        node = _node_of(layer)
+    if node is not None and not (is_tensor(node) and backward is not None):
+        forward = layer if callable(layer) else _method(layer, "forward")
+        return Nodes(Code(name, layer, forward), inputs, named, node)
+    if hasattr(layer, "loss") and not hasattr(layer, "forward"):
+        again = getattr(layer, "gradient", None)
+        form = OneFunction if again is None else Again
+        return form(Code(name, layer, layer.loss, again), inputs, named)
+    is_called = not hasattr(layer, "forward") and callable(layer)
+    forward = layer.__call__ if is_called else _method(layer, "forward")
+    if backward is None and hasattr(layer, "derivative"):
+        backward = lambda dout: dout * layer.derivative()  # noqa: E731
+    if backward is None:
+        return OneFunction(Code(name, layer, forward), inputs, named)
+    return _two(name, layer, forward, backward, inputs, named)
+
+
+def _copied(layer: Any) -> Any:
+    """A copy, or an error that names the attribute of which there can be none."""
+    try:
+        return copy.deepcopy(layer)
+    except Exception as error:
+        for name, value in getattr(layer, "__dict__", {}).items():
+            try:
+                copy.deepcopy(value)
+            except Exception:
+                raise TypeError(
+                    say("not copied", name=name, kind=type(layer).__name__, error=error)
+                ) from error
+        raise
+
+
+def _first_node(inputs: Any, named: Any) -> Any:
+    """A node of an engine among the inputs; None if there is none."""
+    return next((one for _, one in leaves([*inputs, *named.values()]) if is_node(one)), None)
+
+
+def _node_of(layer: Any) -> Any:
+    """A node of the engine whose function this is, as those of DeZero; None of other objects."""
+    call: Any = next(
+        (vars(k)["__call__"] for k in type(layer).__mro__ if "__call__" in vars(k)), None
+    )
+    kind: Any = getattr(call, "__globals__", {}).get("Variable")
+    is_function = isinstance(kind, type) and hasattr(layer, "forward")
+    return kind(numpy.zeros(())) if is_function and hasattr(kind, "backward") else None
+
+
+def _method(layer: Any, name: str) -> Any:
+    method = getattr(layer, name, None)
+    if callable(method):
+        return method
+    raise TypeError(say("no method", kind=type(layer).__name__, name=name))
+
+
+FORMS: tuple[Callable[..., Adapter | None], ...] = (_pair, _class, _function, _object)
+"""Each gives the adapter of its form, or None of another."""
 
 
 def call(function: Callable[..., Any], *args: Any, **named: Any) -> Any:

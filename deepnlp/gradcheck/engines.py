@@ -17,118 +17,11 @@ from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.adapters import Adapter, Beside, Closure, Code, TwoFunctions, Way, values_of
 from deepnlp.gradcheck.names import DATA, GRAD, is_node, is_tensor, name_of, plain
-from deepnlp.gradcheck.translating import in_numpy
-from deepnlp.gradcheck.walking import LIBRARIES, leaves, mapped
+from deepnlp.gradcheck.walking import LIBRARIES
 
 _ASSIGNED = r"\s*\w+\.\w*(grad|derivative)\w*(\[.*\])? = (?!.*(ones|zeros|None$|[01](\.0)?$))"
 _SAMPLES = 4  # of the numbers that a function of single numbers was given
-
-
-class OfNodes(Adapter):
-    """Code that takes nodes: each forward takes new ones, with the numbers of the inputs.
-
-    Parameters
-    ----------
-    node : object, optional
-        Of this kind are those that stand for inputs which were given as arrays.
-    """
-
-    def __init__(self, code: Code, inputs: Any = (), named: Any = None, node: Any = None) -> None:
-        super().__init__(code, inputs, named)
-        self.node = node
-        given = [*self.given, *self.named.values()]
-        self._nodes = {path: one for path, one in leaves(given) if is_node(one)}
-
-    def run(self, inputs: list[Any]) -> Any:
-        """What forward gives for nodes."""
-        if self._nodes or self.node is not None:
-            self._inputs = self._leaves(inputs)
-        return super().run(self._inputs)
-
-    def _leaves(self, inputs: list[Any]) -> list[Any]:
-        """The inputs as nodes of the engine."""
-        made: Any = {}
-        seed = getattr(self.code.forward, "seed", 0.0)
-        for path, value in leaves(inputs):
-            like = self._nodes.get(path)
-            if like is None and self.node is not None and hasattr(value, "dtype"):
-                is_ids = getattr(value.dtype, "kind", "") in ("i", "u", "b")  # or a mask
-                like = self.node if is_tensor(self.node) or not is_ids else None
-            made[id(value)] = value if like is None else leaf(like, value, seed)
-            if hasattr(like, "requires_grad") and not is_tensor(like):
-                made[id(value)].requires_grad = self.needs_gradient(path)
-        return list(mapped(lambda value: made.get(id(value), value), inputs))
-
-    def needs_gradient(self, path: tuple[Any, ...]) -> bool:
-        """Whether an input needs one: a tensor may say that it does not."""
-        return getattr(self._nodes.get(path), "requires_grad", True) or not any(
-            getattr(node, "requires_grad", True) for node in self._nodes.values()
-        )
-
-
-class Nodes(OfNodes):
-    """A function of nodes that go backward by themselves."""
-
-    is_engine = True
-
-    def look_at(self, result: Any, outputs: list[int]) -> list[Way]:
-        """The outputs are nodes; a single number takes no gradient."""
-        nodes = [k for k, one in enumerate(self._results) if is_node(one)]
-        is_number = sum(numpy.size(plain(self._results[k])) for k in nodes) == 1
-        self.gradient_names = [] if is_number else ["dys"]
-        return [Way(nodes)]
-
-    def go_back(self, dys: list[Any]) -> Any:
-        """The gradients that the inputs have after a backward."""
-        given = (one for _, one in leaves(self._inputs) if is_node(one))
-        outputs = [self._results[k] for k in self._outputs]
-        alone = is_operation(self.code.forward)
-        go_backward(outputs, dys, next(given, self.node), self.call, alone)
-        return mapped(lambda one: gradient_of(one) if is_node(one) else None, self._inputs)
-
-
-class TorchFunction(Nodes):
-    """A ``torch.autograd.Function``."""
-
-    def in_numpy(self, name: str, inputs: list[Any]) -> tuple[Any, Any] | None:
-        """Its forward and its backward, as functions with a context."""
-        return tuple(in_numpy(self.code.in_torch or ())), tuple(inputs)
-
-
-class Backwards(OfNodes, TwoFunctions):
-    """A forward and a backward of nodes: the gradients that go back are nodes as well."""
-
-    def go_back(self, dys: list[Any]) -> Any:
-        """What backward returns for nodes, where forward gives nodes."""
-        pairs = zip(self._outputs, dys, strict=True)
-        return super().go_back([self._like(self._results[k], dy) for k, dy in pairs])
-
-    def _like(self, output: Any, dy: Any) -> Any:
-        given = leaf(output, numpy.asarray(dy)) if is_node(output) else dy
-        return given.detach() if is_tensor(given) else given
-
-
-class OneFunction(OfNodes):
-    """A function alone: what it gives at first shows of which form it is."""
-
-    def receive(self, result: Any) -> list[Any]:
-        """The outputs that the form gives which goes on."""
-        results = values_of(result)
-        code, given = self.code, (self.given, self.named)
-        if any(map(is_node, results)):
-            node, is_given_arrays = self.node, is_node(results[0]) and not is_tensor(results[0])
-            if is_given_arrays and node is None and not self._nodes:  # as those of DeZero may be
-                node = type(results[0])(numpy.zeros(()))
-            self.settled = Nodes(code, *given, node)
-            if node is not self.node:
-                return self.settled.forward(self._inputs)
-        else:
-            form = Closure if inspect.isroutine(results[-1]) else Beside
-            self.settled = form(code, *given)
-        self.settled._inputs, self.settled.runs = self._inputs, self.runs
-        return self.settled.receive(result)
 
 
 def leaf(like: Any, value: Any, seed: float = 0.0) -> Any:

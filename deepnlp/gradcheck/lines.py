@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.adapters import Beside, Code
 from deepnlp.gradcheck.causes import UNKNOWN, Cause, say
 from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.names import LOSSES, gradient_names, is_box, plain
@@ -204,24 +203,6 @@ class Lines:
             shape = numpy.shape(plain(names[output]))
             self._drawn[name] = names[name] = self._rng.normal(size=shape)
             self._run_line(k, names)
-
-
-class Script(Beside):
-    """Lines as a function of every array of which they compute the gradient."""
-
-    def __init__(self, lines: Lines) -> None:
-        def run(*values: Any) -> Any:
-            return lines.forward(*values)
-
-        self.lines = lines
-        super().__init__(Code("lines", object(), run), lines.values.values())
-
-    def _bind(self) -> list[str]:
-        return list(self.lines.values)
-
-    def in_numpy(self, name: str, inputs: list[Any]) -> tuple[Any, Any] | None:
-        """The lines as a function of one of the arrays."""
-        return self.lines.as_function(name), (self.lines.values[name].copy(),)
 
 
 @contextmanager

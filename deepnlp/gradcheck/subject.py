@@ -9,9 +9,8 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import Generator, asarray, asnumpy
+from deepnlp.gradcheck.adapters import adapter_of
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.forms import adapter_of
-from deepnlp.gradcheck.handing import Part, hand_over, parts
 from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, belongs, gradient_names, is_box
 from deepnlp.gradcheck.numeric import Function
 from deepnlp.gradcheck.states import draw_states
@@ -19,11 +18,14 @@ from deepnlp.gradcheck.variables import (
     Attribute,
     Held,
     Input,
+    Part,
     Weight,
+    hand_over,
     held_arrays,
     held_views,
     kept_gradient,
     local_names,
+    parts,
     path_of,
 )  # fmt: skip
 from deepnlp.gradcheck.walking import HostArray, holders, is_real, items, leaves, mapped
