@@ -33,11 +33,10 @@ from deepnlp.gradcheck.checks import (
     reason_for_shape,
 )
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
-from deepnlp.gradcheck.lines import states_kept
 from deepnlp.gradcheck.names import is_tensor
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
 from deepnlp.gradcheck.subject import Subject, in_numpy_form
-from deepnlp.gradcheck.walking import HostArray, private
+from deepnlp.gradcheck.walking import HostArray, more_is_copied, private, states_kept
 
 METHODS = ("auto", "complex", "central", "direction")
 TOLERANCES = {"complex": 1e-10, "central": 1e-6}
@@ -132,7 +131,7 @@ def check_gradients(
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
     silence = redirect_stdout(io.StringIO()) if quiet else nullcontext()
-    with _one_at_a_time, _doubles(layer), silence:
+    with _one_at_a_time, _doubles(layer), silence, more_is_copied():
         subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)

@@ -111,7 +111,7 @@ class Held(NamedTuple):
             beside, found = entries.get(name), None
             if hasattr(beside, "keys"):
                 found = _of_names(beside, [self.key, *names])
-            elif isinstance(beside, list | tuple | deque):
+            elif isinstance(beside, list | tuple | deque | numpy.ndarray):
                 listed: Any = next((entries[p] for p in PARAMS if p in entries), [])
                 places = [k for k, one in items(listed) if one is self.value]
                 found = _at(beside, places[0]) if places else None
@@ -221,7 +221,7 @@ def _of_names(entries: Any, names: Any) -> Source | None:
 
 
 def _at(entries: Any, position: int) -> Source | None:
-    is_there = isinstance(entries, list | tuple | deque) and position < len(entries)
+    is_there = isinstance(entries, list | tuple | deque | numpy.ndarray) and position < len(entries)
     return (entries, position) if is_there and _is_gradient(entries[position]) else None
 
 
