@@ -33,7 +33,7 @@ _DEFAULTS = object()  # the place of what a function takes where nothing is give
 _LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
 _MAPPINGS = (dict, types.MappingProxyType)
 # Modules of whose objects one looks inside.
-_OPEN = ("builtins", "collections", "functools", "types", "_thread", "_contextvars", "numpy")
+_OPEN = ("builtins", "collections", "functools", "types", "_thread", "_contextvars")
 LIBRARIES = sys.stdlib_module_names | {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
 
 
