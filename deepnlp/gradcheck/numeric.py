@@ -222,7 +222,8 @@ class Function:
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
         self._carried = None
         try:
-            self._carried = None if self.is_ours else Carried(self._reached, self._run)
+            if not self.is_ours:
+                self._carried = Carried(self._reached, self._run)
         except BaseException:
             self._give_back()
             raise
@@ -316,15 +317,20 @@ class Function:
         with self._in_numbers(method):
             return numerical_gradient(f, original, method, self.rounding, expected)
 
-    def slope(self, directions: dict[str, HostArray], method: str) -> float:
-        """Derivative of the weighted sum along one direction in several variables."""
+    def _along(self, directions: dict[str, HostArray]) -> Callable[[Any], Any]:
+        """The weighted sum as a function of a step in a direction in several variables."""
         originals = {name: self.variables[name].get() for name in directions}
 
-        def along(s: HostArray) -> Any:
+        def along(step: Any) -> Any:
             for name, direction in directions.items():
-                self.variables[name].set(originals[name] + s * direction)
+                self.variables[name].set(originals[name] + step * direction)
             return self.loss()
 
+        return along
+
+    def slope(self, directions: dict[str, HostArray], method: str) -> float:
+        """Derivative of the weighted sum along one direction in several variables."""
+        along = self._along(directions)
         with self._in_numbers(method):
             return float(numerical_gradient(along, numpy.zeros(()), method, self.rounding))
 
@@ -347,13 +353,7 @@ class Function:
 
     def has_kink(self, directions: dict[str, HostArray]) -> bool:
         """Whether the slopes along a direction differ on its two sides."""
-        originals = {name: self.variables[name].get() for name in directions}
-
-        def along(step: float) -> Any:
-            for name, direction in directions.items():
-                self.variables[name].set(originals[name] + step * direction)
-            return self.loss()
-
+        along = self._along(directions)
         with self._in_numbers("central"):
             return has_kink(along, self.rounding)
 
@@ -388,13 +388,7 @@ class Function:
         """See whether forward computes in float32 inside: small steps then change it in jumps."""
         if self.in_single or not self.variables:
             return
-        originals, directions = self.values(), self.random_directions(rng)
-
-        def along(step: float) -> Any:
-            for name, direction in directions.items():
-                self.variables[name].set(originals[name] + step * direction)
-            return self.loss()
-
+        along = self._along(self.random_directions(rng))
         with self._in_numbers("central"):
             size = max(self.scale(), sum(float(numpy.abs(w).sum()) for w in self.weights))
             self.in_single = noise_of(along) > 1e-12 * size
