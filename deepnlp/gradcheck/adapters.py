@@ -62,7 +62,7 @@ class Adapter:
     """Calls a forward, and what goes backward from its outputs.
 
     A form has its own :meth:`look_at`, :meth:`go_back` and ``names_of_gradients``, and may have its
-    own :meth:`run`.
+    own ``_call_forward``, whose name says to the diagnosis where the learner's code begins.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Adapter:
 
     # --- What differs ---------------------------------------------------------------------------
 
-    def run(self, inputs: list[Any]) -> Any:
+    def _call_forward(self, inputs: list[Any]) -> Any:
         """What forward gives, as it gives it."""
         positional, named = self.split(inputs)
         return self.code.forward(*self._context, *positional, **named)
@@ -191,7 +191,7 @@ class Adapter:
         self.runs["forward"] += 1
         self._inputs = inputs
         try:
-            result = self.run(inputs)
+            result = self._call_forward(inputs)
         except Exception as error:
             self._tell_in_shapes(error, "forward")
             absent = [p.name for p in self.parameters() if p.default is None]
@@ -435,10 +435,10 @@ class WithContext(TwoFunctions):
         """What forward takes behind the context."""
         return super().parameters()[1:]
 
-    def run(self, inputs: list[Any]) -> Any:
+    def _call_forward(self, inputs: list[Any]) -> Any:
         """What forward gives for a new context."""
         self._context = [Context()]
-        return super().run(inputs)
+        return super()._call_forward(inputs)
 
     def taken(self) -> list[inspect.Parameter]:
         """What backward takes behind the context."""
@@ -460,11 +460,11 @@ class OfNodes(Adapter):
         given = [*self.given, *self.named.values()]
         self._nodes = {path: one for path, one in leaves(given) if is_node(one)}
 
-    def run(self, inputs: list[Any]) -> Any:
+    def _call_forward(self, inputs: list[Any]) -> Any:
         """What forward gives for nodes."""
         if self._nodes or self.node is not None:
             self._inputs = self._leaves(inputs)
-        return super().run(self._inputs)
+        return super()._call_forward(self._inputs)
 
     def _leaves(self, inputs: list[Any]) -> list[Any]:
         """The inputs as nodes of the engine."""
