@@ -46,7 +46,8 @@ def load_own(target: str) -> Own:
     found: dict[str, Own] = {
         key: value
         for key, value in defined.items()
-        if inspect.isclass(value) and (hasattr(value, "forward") or hasattr(value, "loss"))
+        if inspect.isclass(value)
+        and any(name in vars(k) for k in value.__mro__ for name in ("forward", "loss", "__call__"))
     }
     for key, value in defined.items():
         for other in {key.replace("forward", "backward"), f"{key}_backward"} - {key}:
@@ -171,36 +172,50 @@ def _run_cells(file: Path, module: ModuleType) -> None:
 def call_of(own: Own, call: str, names: dict[str, Any]) -> tuple[Own, list[Any], dict[str, Any]]:
     """What a call such as ``"my_layer(x, w, {'mode': 'train'})"`` checks, and on what.
 
-    The names in it come from ``names`` or from the user's file, run as a program.
+    The names in it come from ``names`` or from the user's file, run as a program as far as needed.
     """
     module = _module_of(own)
     space = {**vars(module), **names}
+    program = _program(module)
     try:
         node: Any = ast.parse(call, mode="eval").body
-        named = {n.id for part in _parts(node) for n in ast.walk(part) if isinstance(n, ast.Name)}
-        wanted = named - set(space)
-        for one in _program(module) if wanted else ():
+        assigned = {n for one in program for n in _names(one, ast.Store)}
+        wanted = (_names(node, ast.Load) & assigned) - set(space)
+        for one in program if wanted else ():
             if isinstance(one, DEFINED) or "seed(" in ast.unparse(one):
                 exec(compile(ast.Module([one], []), str(module.__file__), "exec"), space)
             if wanted <= set(space):
                 break
         space |= names
-        code = {id(n): compile(ast.Expression(n), "--call", "eval") for n in _parts(node)}
-        values = {key: eval(one, space) for key, one in code.items()}
-        positional = [values[id(n)] for n in node.args]
-        options = {k.arg: values[id(k.value)] for k in node.keywords}
-        is_method = isinstance(node.func, ast.Attribute)
-        return values[id(node.func.value)] if is_method else own, positional, options
+        function, node.func = node.func, ast.Name("_arguments", ast.Load())
+        space["_arguments"] = lambda *positional, **named: ([*positional], named)
+        positional, named = eval(compile(_expression(node), "--call", "eval"), space)
+        is_method = isinstance(function, ast.Attribute)
+        if is_method or isinstance(function, ast.Call) or _is_object(space, function, own):
+            owner = function.value if is_method else function
+            made = eval(compile(_expression(owner), "--call", "eval"), space)
+            has_context = made is own and is_method and function.attr == "forward"
+            return made, positional[has_context:], named
+        return own, positional, named
     except (SyntaxError, AttributeError, NameError) as error:
         raise ValueError(
             f"--call should read like 'my_layer(x, w)', got {call!r}: {error}"
         ) from error
 
 
-def _parts(node: Any) -> list[ast.expr]:
-    """The arguments of a call, and the object whose method it calls."""
-    owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-    return [*node.args, *(k.value for k in node.keywords), *owner]
+def _expression(node: Any) -> ast.Expression:
+    return ast.fix_missing_locations(ast.Expression(node))
+
+
+def _names(node: ast.AST, context: type) -> set[str]:
+    """The names that are read, or assigned."""
+    found = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return {n.id for n in found if isinstance(n.ctx, context)}
+
+
+def _is_object(space: dict[str, Any], function: Any, own: Own) -> bool:
+    """Whether a name is that of an object of a class, which is called."""
+    return inspect.isclass(own) and isinstance(space.get(ast.unparse(function)), own)
 
 
 def own_call(own: Own) -> str | None:
@@ -212,12 +227,14 @@ def own_call(own: Own) -> str | None:
         if isinstance(node, ast.Assign) and _called(node.value) == kind.__name__:
             objects |= {ast.unparse(target) for target in node.targets}
     for node in nodes:
-        function = getattr(node, "func", None)
-        if isinstance(function, ast.Attribute) and inspect.isclass(kind):
-            owner = _called(function.value) or ast.unparse(function.value)
-            if function.attr in ("forward", "loss") and owner in objects:
-                return ast.unparse(node)
-        elif _called(node) == kind.__name__ and not inspect.isclass(kind):
+        if not isinstance(node, ast.Call):
+            continue
+        owner = function = node.func
+        is_made = _called(node) == kind.__name__
+        if isinstance(function, ast.Attribute):
+            owner = function.value if function.attr in ("forward", "loss", "apply") else function
+        is_run = not is_made and (_called(owner) or ast.unparse(owner)) in objects
+        if is_run if inspect.isclass(kind) else is_made:
             return ast.unparse(node)
     return None
 

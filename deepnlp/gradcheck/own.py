@@ -55,7 +55,7 @@ def build_own(
     ):
         made = _arguments(own, usual, shapes, sizes, rng)
         layer, known = own(**made), shapes
-        forward = getattr(layer, "forward", getattr(layer, "loss", None))
+        forward = getattr(layer, "forward", getattr(layer, "loss", layer))
     arrays: list[Any] = []
     named: dict[str, Any] = {}
     left = list(specs)

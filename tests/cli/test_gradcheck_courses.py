@@ -183,8 +183,42 @@ class Gain:
         return dy * self.g * self.mask
 
 
+class Product:
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, dy):
+        a, b = ctx.saved_values
+        return dy * b, dy * a
+
+
+class Twice:
+    def __call__(self, x):
+        return 2 * x
+
+    def backward(self, dy):
+        return 2 * dy
+
+
+class Thrice(Twice):
+    def __call__(self, x):
+        return 3 * x
+
+    def backward(self, dy):
+        return 3 * dy
+
+
 def main():
     np.random.seed(0)
+    pair = [np.ones((2, 2)), np.ones((2, 2))]
+    ctx = object()
+    Product.forward(ctx, *pair)
+    Twice()(pair[0])
+    thrice = Thrice()
+    y = thrice(pair[1])
     x = np.random.rand(4, 3)
     layer = Gain({"start": np.array([1.0, 2.0, 3.0])})
     y = layer.forward(x, x > 0.3)
@@ -203,6 +237,9 @@ if __name__ == "__main__":
     [
         ("shift", [], {"x": [4, 3], "by": [3]}),
         ("Gain", [], {"x": [4, 3], "g": [3]}),
+        ("Product", [], {"a": [2, 2], "b": [2, 2]}),
+        ("Twice", [], {"x": [2, 2]}),
+        ("Thrice", [], {"x": [2, 2]}),
         ("shift", ["--input", "x=2,5", "--input", "by=5"], {"x": [2, 5], "by": [5]}),
         ("shift", ["--call", "f(x, w)", "--weight", "w=3"], {"x": [4, 3], "by": [3]}),
         ("shift", ["--call", "f(x, w)", "--input", "x=2,5", "--weight", "w=5"],
