@@ -27,7 +27,7 @@ from deepnlp.parameter import View
 
 HostArray = numpy.ndarray[Any, Any]
 
-_CLOSED = (numpy.ndarray, numpy.generic, Generator, numpy.random.RandomState, random.Random)
+_CLOSED = (numpy.generic, Generator, numpy.random.RandomState, random.Random)
 _LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType)
 _DEFAULTS = object()  # the place of what a function takes where nothing is given
 _LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
@@ -134,15 +134,13 @@ _COPIES: dict[type, Callable[[Any], Any]] = {
 @contextmanager
 def more_is_copied() -> Iterator[None]:
     """Context in which objects are copied that keep values where a copy looks for none."""
-    before = {kind: copyreg.dispatch_table.get(kind) for kind in _COPIES}
-    copyreg.dispatch_table.update(_COPIES)
+    others = {kind: copy for kind, copy in _COPIES.items() if kind not in copyreg.dispatch_table}
+    copyreg.dispatch_table.update(others)
     try:
         yield
     finally:
-        for kind, known in before.items():
+        for kind in others:
             del copyreg.dispatch_table[kind]
-            if known is not None:
-                copyreg.dispatch_table[kind] = known
 
 
 class Holder(NamedTuple):
@@ -214,7 +212,7 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
     while waiting:
         holder = waiting.popleft()
         value = holder.owner
-        if id(value) in found or (isinstance(value, _CLOSED + _LEAVES) and not _has_objects(value)):
+        if id(value) in found or _is_closed(value):
             continue
         if inspect.isroutine(value) or isinstance(value, type):
             if not shared:
@@ -305,12 +303,15 @@ def _defaults(function: types.FunctionType) -> dict[str, Any]:
     return named | (function.__kwdefaults__ or {})
 
 
-def _has_objects(value: Any) -> bool:
-    return isinstance(value, numpy.ndarray) and value.dtype.kind == "O"
-
-
 def _is_numeric(value: Any) -> bool:
+    """Whether it is an array, and none of objects."""
     return isinstance(value, numpy.ndarray) and value.dtype.kind != "O"
+
+
+def _is_closed(value: Any) -> bool:
+    """Whether there is nothing to look for inside."""
+    is_array = isinstance(value, numpy.ndarray)
+    return _is_numeric(value) if is_array else isinstance(value, _CLOSED + _LEAVES)
 
 
 def _is_large(value: Any) -> bool:
