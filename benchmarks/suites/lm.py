@@ -10,8 +10,8 @@ from benchmarks.settings import Settings
 
 OURS, PYTORCH, PRODUCTS = "deepnlp", "PyTorch", "products"
 
-TRAIN_GOALS = {100: 1.25, 200: 1.2, 650: 1.05}
-EVAL_GOALS = {100: 1.5, 200: 1.4, 650: 1.05}
+TRAIN_GOALS = {100: 1.5, 200: 1.25, 650: 1.0}
+EVAL_GOALS = {100: 1.3, 200: 1.15, 650: 0.8}
 PRODUCT_GOALS = {100: 1.3, 200: 1.2, 650: 1.08}
 GPU_TRAIN_GOALS = {200: 1.0, 650: 1.0}
 

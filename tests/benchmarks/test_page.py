@@ -76,8 +76,8 @@ def test_a_suite_that_was_not_run_says_so(folder):
 def test_missed_goals_are_named_with_what_is_missing(monkeypatch):
     text = page.missed({"lm": fake_result(monkeypatch, "lm")})
     # 1.3 times as fast in training and evaluation, 1.2 times the products, by construction
-    assert text.splitlines()[0] == "Of 12 goals 3 are not met in every round:"
-    assert "evaluation pass at H = 100" in text
+    assert text.splitlines()[0] == "Of 12 goals 2 are not met in every round:"
+    assert "training step at H = 100" in text
     assert "1.30, wanted at least 1.5: missed by 13 %" in text
     assert "1.20, wanted at most 1.08: missed by 11 %" in text
 
