@@ -544,8 +544,8 @@ class OneFunction(OfNodes):
             if node is not self.node:
                 return self.settled.forward(self._inputs)
         else:
-            form = Closure if inspect.isroutine(results[-1]) else Beside
-            self.settled = form(code, *given)
+            is_closure = len(results) > 1 and inspect.isroutine(results[-1])
+            self.settled = (Closure if is_closure else Beside)(code, *given)
         self.settled._inputs, self.settled.runs = self._inputs, self.runs
         return self.settled.receive(result)
 

@@ -234,7 +234,7 @@ def own_call(own: Own) -> str | None:
         if isinstance(function, ast.Attribute):
             owner = function.value if function.attr in ("forward", "loss", "apply") else function
         is_run = not is_made and (_called(owner) or ast.unparse(owner)) in objects
-        if is_run if inspect.isclass(kind) else is_made:
+        if is_run or (is_made and not inspect.isclass(kind)):  # of residual(layer)(x) all
             return ast.unparse(node)
     return None
 

@@ -195,6 +195,13 @@ class Product:
         return dy * b, dy * a
 
 
+def around(function):
+    def forward(x):
+        return x + function(x), lambda dy: dy * (2 - function(x) ** 2)
+
+    return forward
+
+
 class Twice:
     def __call__(self, x):
         return 2 * x
@@ -217,6 +224,7 @@ def main():
     ctx = object()
     Product.forward(ctx, *pair)
     Twice()(pair[0])
+    around(np.tanh)(pair[0])
     thrice = Thrice()
     y = thrice(pair[1])
     x = np.random.rand(4, 3)
@@ -239,6 +247,7 @@ if __name__ == "__main__":
         ("Gain", [], {"x": [4, 3], "g": [3]}),
         ("Product", [], {"a": [2, 2], "b": [2, 2]}),
         ("Twice", [], {"x": [2, 2]}),
+        ("around", [], {"x": [2, 2]}),
         ("Thrice", [], {"x": [2, 2]}),
         ("shift", ["--input", "x=2,5", "--input", "by=5"], {"x": [2, 5], "by": [5]}),
         ("shift", ["--call", "f(x, w)", "--weight", "w=3"], {"x": [4, 3], "by": [3]}),
@@ -255,6 +264,14 @@ def test_arguments_of_the_users_own_program(deepnlp, tmp_path, monkeypatch, name
     assert {row["name"]: row["shape"] for row in done.json["rows"]} == shapes
     assert "never printed" not in done.out + done.err
     assert not (tmp_path / "written").exists()  # what follows the call does not run
+
+
+def test_a_function_that_gives_a_function_is_no_layer(deepnlp, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+    done = deepnlp("gradcheck", f"{path}:around", "--call", "around(np.tanh)")
+    assert done.code == 2
+    assert "should return an array of numbers, or several; it returned function" in done.err
 
 
 def test_a_call_in_a_notebook(deepnlp, tmp_path):
