@@ -522,7 +522,8 @@ class Backwards(OfNodes, TwoFunctions):
     def go_back(self, dys: list[Any]) -> Any:
         """What backward returns for nodes, where forward gives nodes."""
         pairs = zip(self._outputs, dys, strict=True)
-        return super().go_back([self._like(self._results[k], dy) for k, dy in pairs])
+        given = [self._like(self._results[k], dy) for k, dy in pairs]
+        return mapped(plain, super().go_back(given))
 
     def _like(self, output: Any, dy: Any) -> Any:
         given = leaf(output, numpy.asarray(dy)) if is_node(output) else dy
@@ -691,6 +692,8 @@ def _object(given: Any, inputs: Any, named: Any) -> Adapter:
     if node is not None and not (is_tensor(node) and backward is not None):
         forward = layer if callable(layer) else _method(layer, "forward")
         return Nodes(Code(name, layer, forward), inputs, named, node)
+    if node is not None and (held := [n for n, v in _attributes(layer) if is_tensor(v)]):
+        raise TypeError(say("tensors", names=", ".join(held), kind=name))
     if hasattr(layer, "loss") and not hasattr(layer, "forward"):
         again = getattr(layer, "gradient", None)
         form = OneFunction if again is None else Again
@@ -709,7 +712,7 @@ def _copied(layer: Any) -> Any:
     try:
         return copy.deepcopy(layer)
     except Exception as error:
-        for name, value in getattr(layer, "__dict__", {}).items():
+        for name, value in _attributes(layer):
             try:
                 copy.deepcopy(value)
             except Exception:
@@ -717,6 +720,10 @@ def _copied(layer: Any) -> Any:
                     say("not copied", name=name, kind=type(layer).__name__, error=error)
                 ) from error
         raise
+
+
+def _attributes(layer: Any) -> list[tuple[str, Any]]:
+    return [*getattr(layer, "__dict__", {}).items()]
 
 
 def _first_node(inputs: Any, named: Any) -> Any:
