@@ -7,7 +7,8 @@ examples:
   deepnlp gradcheck
   deepnlp gradcheck --layer TimeLSTM --method central --seed 3
   deepnlp gradcheck mylayer.py:MyLayer --input "N=3,D=4"
-  deepnlp gradcheck layers.py:affine --input "N=3,D=4"      # affine_forward and affine_backward
+  deepnlp gradcheck layers.py:affine   # affine_forward, affine_backward, as the file calls them
+  deepnlp gradcheck layers.py:affine --input "N=3,D=4"
   deepnlp gradcheck mylayer.py:MyLSTM --input "N=3,T=4,D=2" --weight "Wx=D,4H" --weight "Wh=H,4H"
   deepnlp gradcheck hw.ipynb:my_lstm --call "my_lstm(x, h, {'mode': 'train'})"
   deepnlp gradcheck exercise.py          # lines with dW for W, and so on
@@ -28,8 +29,15 @@ from deepnlp.cli.shared import Answer, Flag, from_checkout
 from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES
 from deepnlp.gradcheck import SCHEMA, VERSION, Report, check_gradients
-from deepnlp.gradcheck.loading import Own, call_of, failures_in_one_line, in_python, load_own
-from deepnlp.gradcheck.own import build_own
+from deepnlp.gradcheck.loading import (
+    Own,
+    call_of,
+    failures_in_one_line,
+    in_python,
+    load_own,
+    own_call,
+)
+from deepnlp.gradcheck.own import build_own, named_arrays
 from deepnlp.options import Option
 
 METHODS = ("auto", "complex", "central", "direction")
@@ -68,7 +76,8 @@ def run(
     gradient : sequence of str
         where a gradient is whose name does not say it, such as w=dLdw; may be repeated.
     call : str, optional
-        a call of it, with arguments from its file and the block of __main__.
+        a call of it, with arguments from its file and the block of __main__, in which the first
+        call is taken where neither this nor a shape is given.
     seconds : int
         processor time after which a check ends, where the platform can tell it.
     quiet : bool
@@ -118,10 +127,13 @@ def _check(
     with failures_in_one_line(own), _lines_of_python(own):
         if isinstance(own, Path):
             return check_gradients(own, **options)
+        if call is None and not inputs and not weights:
+            call = own_call(own)
         if call is None:
             made, positional, named, _ = build_own(own, inputs, weights, rng)
         else:
-            made, positional, named = call_of(own, call, {"np": np, "rng": rng})
+            names = {"np": np, "rng": rng, **named_arrays(own, inputs, weights, rng)}
+            made, positional, named = call_of(own, call, names)
         return check_gradients(made, *positional, **options, **named)
 
 

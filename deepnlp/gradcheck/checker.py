@@ -33,11 +33,10 @@ from deepnlp.gradcheck.checks import (
     reason_for_shape,
 )
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
-from deepnlp.gradcheck.lines import states_kept
 from deepnlp.gradcheck.names import is_tensor
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
 from deepnlp.gradcheck.subject import Subject, in_numpy_form
-from deepnlp.gradcheck.walking import HostArray, private
+from deepnlp.gradcheck.walking import HostArray, more_is_copied, private, states_kept
 
 METHODS = ("auto", "complex", "central", "direction")
 TOLERANCES = {"complex": 1e-10, "central": 1e-6}
@@ -132,7 +131,7 @@ def check_gradients(
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
     silence = redirect_stdout(io.StringIO()) if quiet else nullcontext()
-    with _one_at_a_time, _doubles(layer), silence:
+    with _one_at_a_time, _doubles(layer), silence, more_is_copied():
         subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)
@@ -170,7 +169,7 @@ def _check(subject: Subject, method: str, rng: Generator, tolerance: float | Non
     analytic = subject.analytic_gradients()
     _expect_something(subject)
     remarks = []
-    lines = subject.caller.code.lines
+    lines = subject.caller.lines
     if ignores_dout(subject, analytic):
         subject.weights = [numpy.ones_like(w) for w in subject.weights]
         analytic = subject.analytic_gradients()
@@ -244,13 +243,11 @@ def _compare(
     tolerance: float | None,
 ) -> tuple[str, list[Row]]:
     """The rows, and the kind of step that was taken."""
-    is_long = (
-        subject.caller.code.lines is not None and sum(map(numpy.size, analytic.values())) > _MANY
-    )
+    is_long = subject.caller.lines is not None and sum(map(numpy.size, analytic.values())) > _MANY
     if method == "direction" or is_long:
         step = "complex" if subject.is_analytic(rng) else "central"
         limit = TOLERANCES[step] if tolerance is None else tolerance
-        if subject.caller.code.lines is not None:
+        if subject.caller.lines is not None:
             return step, compare_each(subject, analytic, step, limit, rng)
         return step, compare_directions(subject, analytic, step, limit, rng)
     step, numeric = _numeric_gradients(subject, analytic, method, rng)
@@ -348,7 +345,7 @@ def _kinks(subject: Subject, rows: list[Row], rng: Generator) -> list[str]:
 def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) -> None:
     """Give wrong rows their causes."""
     bad = [row for row in rows if not row.ok]
-    lines = subject.caller.code.lines
+    lines = subject.caller.lines
     if lines is not None and (first := lines.told(rows)) is not None:
         row = next(row for row in rows if not row.ok)
         row.causes = [_named(subject, row, first)]
@@ -407,7 +404,7 @@ def _named(subject: Subject, row: Row, first: Cause) -> Cause:
 
 def _causes_of_operation(subject: Subject) -> list[Cause]:
     """Of an operation that overwrites, and of the first that goes backward wrong by itself."""
-    is_one = is_operation(subject.caller.code.forward) or is_tensor(subject.caller.code.node)
+    is_one = is_operation(subject.caller.code.forward) or is_tensor(subject.caller.node)
     found, overwriting = [] if is_one else operations(subject.raw_forward), list[Any]()
     causes = list[Cause]()
     for operation in found:

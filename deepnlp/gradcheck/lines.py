@@ -10,7 +10,6 @@ import builtins
 import contextlib
 import io
 import linecache
-import random
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,7 +28,7 @@ from deepnlp.gradcheck.translating import (
     names_of,
     written_in,
 )  # fmt: skip
-from deepnlp.gradcheck.walking import mapped
+from deepnlp.gradcheck.walking import Generators, mapped, states_kept
 
 Names = dict[str, Any]
 
@@ -64,7 +63,7 @@ class Lines:
         self._names = mapped(_copied, names)
         self._drawn: Names = {}
         self._places: dict[str, int] = {}  # the line that assigns a name last
-        self._states = [get() for get, _ in random_states()]
+        self._states = Generators([])
         self._body = body = ast.parse(source, file).body
         self._file = file
         self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
@@ -176,21 +175,14 @@ class Lines:
         rest = {path: new for path, new in other.items() if path not in self._places}
         names |= {name: new for name, new in rest.items() if name.isidentifier()}
         inside = {path: new for path, new in rest.items() if not path.isidentifier()}
-        with _changed(names, inside), self._same_draws():
+        quiet = contextlib.redirect_stdout(io.StringIO())
+        with _changed(names, inside), states_kept(self._states), quiet:
             for k in range(until):
                 self._run_line(k, names)
                 for name in self._assigned[k]:
                     if name in other and self._places[name] == k:
                         names[name] = _like(names[name], other[name])
         return names
-
-    @contextmanager
-    def _same_draws(self) -> Iterator[None]:
-        """Context in which random numbers are those of the first run; quiet, too."""
-        with states_kept(), contextlib.redirect_stdout(io.StringIO()):
-            for (_, put), state in zip(random_states(), self._states, strict=True):
-                put(state)
-            yield
 
     def _run_line(self, k: int, names: Names) -> None:
         try:
@@ -203,27 +195,6 @@ class Lines:
             shape = numpy.shape(plain(names[output]))
             self._drawn[name] = names[name] = self._rng.normal(size=shape)
             self._run_line(k, names)
-
-
-@contextmanager
-def states_kept() -> Iterator[None]:
-    """Context after which the generators of modules are as they were."""
-    states = [(put, get()) for get, put in random_states()]
-    try:
-        yield
-    finally:
-        for put, state in states:
-            put(state)
-
-
-def random_states() -> list[tuple[Any, Any]]:
-    """How the states of the generators of modules are read and put back."""
-    found: list[tuple[Any, Any]] = [
-        (random.getstate, random.setstate),
-        (numpy.random.get_state, numpy.random.set_state),
-    ]
-    torch = sys.modules.get("torch")
-    return [*found, (torch.get_rng_state, torch.set_rng_state)] if torch is not None else found
 
 
 def _root(path: str) -> str:

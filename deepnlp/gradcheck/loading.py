@@ -46,7 +46,8 @@ def load_own(target: str) -> Own:
     found: dict[str, Own] = {
         key: value
         for key, value in defined.items()
-        if inspect.isclass(value) and (hasattr(value, "forward") or hasattr(value, "loss"))
+        if inspect.isclass(value)
+        and any(name in vars(k) for k in value.__mro__ for name in ("forward", "loss", "__call__"))
     }
     for key, value in defined.items():
         for other in {key.replace("forward", "backward"), f"{key}_backward"} - {key}:
@@ -171,41 +172,92 @@ def _run_cells(file: Path, module: ModuleType) -> None:
 def call_of(own: Own, call: str, names: dict[str, Any]) -> tuple[Own, list[Any], dict[str, Any]]:
     """What a call such as ``"my_layer(x, w, {'mode': 'train'})"`` checks, and on what.
 
-    The names in it come from ``names`` or from the user's file, run as a program.
+    The names in it come from ``names`` or from the user's file, run as a program as far as needed.
     """
-    module = (own[0] if isinstance(own, tuple) else own).__module__
-    space = {**vars(sys.modules[module]), **names}
+    module = _module_of(own)
+    space = {**vars(module), **names}
+    program = _program(module)
     try:
         node: Any = ast.parse(call, mode="eval").body
-        wanted = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(space)
-        if wanted:
-            space |= _main_block(sys.modules[module])
-        code = {id(n): compile(ast.Expression(n), "--call", "eval") for n in _parts(node)}
-        values = {key: eval(one, space) for key, one in code.items()}
-        positional = [values[id(n)] for n in node.args]
-        named = {k.arg: values[id(k.value)] for k in node.keywords}
-        is_method = isinstance(node.func, ast.Attribute)
-        return values[id(node.func.value)] if is_method else own, positional, named
+        assigned = {n for one in program for n in _names(one, ast.Store)}
+        wanted = (_names(node, ast.Load) & assigned) - set(space)
+        for one in program if wanted else ():
+            if isinstance(one, DEFINED) or "seed(" in ast.unparse(one):
+                exec(compile(ast.Module([one], []), str(module.__file__), "exec"), space)
+            if wanted <= set(space):
+                break
+        space |= names
+        function, node.func = node.func, ast.Name("_arguments", ast.Load())
+        space["_arguments"] = lambda *positional, **named: ([*positional], named)
+        positional, named = eval(compile(_expression(node), "--call", "eval"), space)
+        is_method = isinstance(function, ast.Attribute)
+        if is_method or isinstance(function, ast.Call) or _is_object(space, function, own):
+            owner = function.value if is_method else function
+            made = eval(compile(_expression(owner), "--call", "eval"), space)
+            has_context = made is own and is_method and function.attr == "forward"
+            return made, positional[has_context:], named
+        return own, positional, named
     except (SyntaxError, AttributeError, NameError) as error:
         raise ValueError(
             f"--call should read like 'my_layer(x, w)', got {call!r}: {error}"
         ) from error
 
 
-def _parts(node: Any) -> list[ast.expr]:
-    """The arguments of a call, and the object whose method it calls."""
-    owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-    return [*node.args, *(k.value for k in node.keywords), *owner]
+def _expression(node: Any) -> ast.Expression:
+    return ast.fix_missing_locations(ast.Expression(node))
 
 
-def _main_block(module: ModuleType) -> dict[str, Any]:
-    """The names that ``if __name__ == "__main__":`` assigns."""
-    source = linecache.getlines(str(module.__file__)) or []
-    for node in ast.parse("".join(source)).body:
+def _names(node: ast.AST, context: type) -> set[str]:
+    """The names that are read, or assigned."""
+    found = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return {n.id for n in found if isinstance(n.ctx, context)}
+
+
+def _is_object(space: dict[str, Any], function: Any, own: Own) -> bool:
+    """Whether a name is that of an object of a class, which is called."""
+    return inspect.isclass(own) and isinstance(space.get(ast.unparse(function)), own)
+
+
+def own_call(own: Own) -> str | None:
+    """The first call of its forward in the user's own program, such as ``"layer.forward(x)"``."""
+    kind = own[0] if isinstance(own, tuple) else own
+    nodes = [node for one in _program(_module_of(own)) for node in ast.walk(one)]
+    objects = {kind.__name__}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _called(node.value) == kind.__name__:
+            objects |= {ast.unparse(target) for target in node.targets}
+    for node in nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        owner = function = node.func
+        is_made = _called(node) == kind.__name__
+        if isinstance(function, ast.Attribute):
+            owner = function.value if function.attr in ("forward", "loss", "apply") else function
+        is_run = not is_made and (_called(owner) or ast.unparse(owner)) in objects
+        if is_run or (is_made and not inspect.isclass(kind)):  # of residual(layer)(x) all
+            return ast.unparse(node)
+    return None
+
+
+def _called(node: ast.AST) -> str:
+    """The name of the function that an expression calls; empty for other expressions."""
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _module_of(own: Own) -> ModuleType:
+    return sys.modules[(own[0] if isinstance(own, tuple) else own).__module__]
+
+
+def _program(module: ModuleType) -> list[ast.stmt]:
+    """What a file does besides defining: the lines of its ``__main__`` block, then the others."""
+    body = ast.parse(text_of(Path(str(module.__file__)))).body
+    functions = {node.name: node.body for node in body if isinstance(node, ast.FunctionDef)}
+    main, others = list[ast.stmt](), list[ast.stmt]()
+    for node in body:
         if isinstance(node, ast.If) and "__main__" in ast.unparse(node.test):
-            space = dict(vars(module))
-            for one in node.body:
-                if isinstance(one, ast.Assign | ast.Import | ast.ImportFrom):
-                    exec(compile(ast.Module([one], []), str(module.__file__), "exec"), space)
-            return space
-    return {}
+            for one in node.body:  # the block may call main()
+                inner = functions.get(_called(one.value)) if isinstance(one, ast.Expr) else None
+                main += inner or [one]
+        elif not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            others.append(node)
+    return main + others

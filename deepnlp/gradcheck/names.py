@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-GRADS = ("grads", "gradients", "grad", "dparams", "derivatives")
+GRADS = ("grads", "gradients", "grad", "gradient", "dparams", "derivatives")
 """A list or dict of gradients beside one of weights."""
 
 PARAMS = ("params", "parameters", "weights", "param")

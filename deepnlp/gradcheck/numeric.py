@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import Generator, asarray, asnumpy
-from deepnlp.gradcheck.adapters import Caller, Code
+from deepnlp.gradcheck.adapters import Adapter
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.names import is_box, plain
 from deepnlp.gradcheck.variables import Variable
@@ -183,12 +183,8 @@ class Function:
 
     Parameters
     ----------
-    code : Code
+    caller : Adapter
         Its object is turned to float64.
-    inputs : tuple
-        What forward takes by position.
-    named : dict of str to value
-        What it takes by name.
 
     Attributes
     ----------
@@ -203,14 +199,14 @@ class Function:
         Whether the object is a :class:`deepnlp.layer.Layer`.
     """
 
-    def __init__(self, code: Code, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def __init__(self, caller: Adapter) -> None:
+        self.caller, code = caller, caller.code
         self.name, self.layer = code.name, code.layer
         functions = [f for f in (code.forward, code.backward) if f is not None]
         self.functions = [getattr(f, "function", f) for f in functions]  # of an operation
-        self.caller = Caller(code, inputs, named)
         self.is_ours = isinstance(self.layer, Layer)
-        self.inputs = _as_doubles([*inputs, *named.values()])
-        self.input_names = self.caller.input_names
+        self.inputs = _as_doubles([*caller.given, *caller.named.values()])
+        self.input_names = caller.input_names
         self.found = self._reached()
         own = {id(holder.owner) for holder in holders(self.layer)}
         self._borrowed = _contents([h for h in self.found if id(h.owner) not in own])
@@ -226,7 +222,8 @@ class Function:
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
         self._carried = None
         try:
-            self._carried = None if self.is_ours else Carried(self._reached, self._run)
+            if not self.is_ours:
+                self._carried = Carried(self._reached, self._run)
         except BaseException:
             self._give_back()
             raise
@@ -273,7 +270,9 @@ class Function:
             return self._run()
 
     def _run(self) -> list[Any]:
-        return self.caller.forward(self.fresh_inputs())
+        outputs = self.caller.forward(self.fresh_inputs())
+        self.caller = self.caller.settled
+        return outputs
 
     def fresh_inputs(self) -> list[Any]:
         """Copies, because a forward may change its arguments."""
@@ -318,15 +317,20 @@ class Function:
         with self._in_numbers(method):
             return numerical_gradient(f, original, method, self.rounding, expected)
 
-    def slope(self, directions: dict[str, HostArray], method: str) -> float:
-        """Derivative of the weighted sum along one direction in several variables."""
+    def _along(self, directions: dict[str, HostArray]) -> Callable[[Any], Any]:
+        """The weighted sum as a function of a step in a direction in several variables."""
         originals = {name: self.variables[name].get() for name in directions}
 
-        def along(s: HostArray) -> Any:
+        def along(step: Any) -> Any:
             for name, direction in directions.items():
-                self.variables[name].set(originals[name] + s * direction)
+                self.variables[name].set(originals[name] + step * direction)
             return self.loss()
 
+        return along
+
+    def slope(self, directions: dict[str, HostArray], method: str) -> float:
+        """Derivative of the weighted sum along one direction in several variables."""
+        along = self._along(directions)
         with self._in_numbers(method):
             return float(numerical_gradient(along, numpy.zeros(()), method, self.rounding))
 
@@ -349,13 +353,7 @@ class Function:
 
     def has_kink(self, directions: dict[str, HostArray]) -> bool:
         """Whether the slopes along a direction differ on its two sides."""
-        originals = {name: self.variables[name].get() for name in directions}
-
-        def along(step: float) -> Any:
-            for name, direction in directions.items():
-                self.variables[name].set(originals[name] + step * direction)
-            return self.loss()
-
+        along = self._along(directions)
         with self._in_numbers("central"):
             return has_kink(along, self.rounding)
 
@@ -390,13 +388,7 @@ class Function:
         """See whether forward computes in float32 inside: small steps then change it in jumps."""
         if self.in_single or not self.variables:
             return
-        originals, directions = self.values(), self.random_directions(rng)
-
-        def along(step: float) -> Any:
-            for name, direction in directions.items():
-                self.variables[name].set(originals[name] + step * direction)
-            return self.loss()
-
+        along = self._along(self.random_directions(rng))
         with self._in_numbers("central"):
             size = max(self.scale(), sum(float(numpy.abs(w).sum()) for w in self.weights))
             self.in_single = noise_of(along) > 1e-12 * size

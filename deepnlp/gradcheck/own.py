@@ -39,53 +39,71 @@ def build_own(
     is left out follows from its name. For an input of integers, V says how many ids there are and
     is no axis. ``weights`` are texts such as ``"Wx=D,4H"``; customary names and sizes need none.
     """
-    layer, made = own, dict[str, Any]()
-    first = own[0] if isinstance(own, tuple) else own
-    called: Any = getattr(first, "forward", first)
-    taken = inspect.signature(called).parameters
-    read = [(text, _read_named(text, set(taken) - set(DEFAULTS))) for text in inputs]
-    named_specs = dict(filter(None, (named for _, named in read)))
-    given_specs = [_read_sizes(text) for text, named in read if named is None]
-    specs, sizes = list(given_specs), dict(DEFAULTS)
-    for given in specs:
-        sizes.update(given)
-    shapes = dict(_read_weight(text) for text in weights)
+    layer, made, first = own, dict[str, Any](), _first(own)
+    read = [(text, _read_named(text, _taken(own))) for text in inputs]
+    named_specs = dict(filter(None, (one for _, one in read)))
+    specs = [_read_sizes(text) for text, one in read if one is None]
+    sizes = {**DEFAULTS, **{letter: size for given in specs for letter, size in given.items()}}
+    shapes = dict(map(_read_weight, weights))
     gates = next((k for word, k in (("lstm", 4), ("gru", 3)) if word in first.__name__.lower()), 1)
     usual = {name: re.sub("H$", f"{gates}H", letters) for name, letters in WEIGHTS.items()}
-    if set(taken) & set(INTEGERS):
+    if _taken(own) & set(INTEGERS):
         usual["W"] = "V,D"  # a table
-    if not inspect.isclass(own):
-        forward, known = first, usual | shapes
-    elif isinstance(inspect.getattr_static(own, "forward", None), staticmethod):
-        forward, known = layer.forward, usual | shapes
-    else:
+    forward, known = getattr(own, "forward", first), usual | shapes
+    if inspect.isclass(own) and not isinstance(
+        inspect.getattr_static(own, "forward", None), staticmethod
+    ):
         made = _arguments(own, usual, shapes, sizes, rng)
         layer, known = own(**made), shapes
-        forward = getattr(layer, "forward", getattr(layer, "loss", None))
+        forward = getattr(layer, "forward", getattr(layer, "loss", layer))
     arrays: list[Any] = []
     named: dict[str, Any] = {}
+    left = list(specs)
     for parameter in inspect.signature(forward).parameters.values():
         name = parameter.name
-        is_given = bool(specs) or name in shapes or name in named_specs
-        if parameter.kind in _ANY or name in ("ctx", "context"):
-            continue
-        if parameter.default is not inspect.Parameter.empty and not is_given:
+        is_given = bool(left) or name in shapes or name in named_specs
+        is_optional = parameter.default is not parameter.empty and not is_given
+        if parameter.kind in _ANY or name in ("ctx", "context") or is_optional:
             continue
         if name in named_specs:
             value = _named_input(name, named_specs[name], sizes, rng)
         elif name in OPTIONS and name not in shapes:
             value = OPTIONS[name]
         elif name in known:
-            size = shape(known[name], sizes)
-            value = asarray(rng.normal(size=size) / math.sqrt(max(size[0], 1)))
+            value = _weight(known[name], sizes, rng)
         else:
-            spec = specs.pop(0) if specs else None
-            value = _input(name, spec, given_specs, sizes, rng)
+            value = _input(name, left.pop(0) if left else None, specs, sizes, rng)
         if parameter.kind is parameter.KEYWORD_ONLY or len(named):
             named[name] = value
         else:
             arrays.append(value)
     return layer, arrays, named, made
+
+
+def named_arrays(own: Own, inputs: list[str], weights: list[str], rng: Generator) -> dict[str, Any]:
+    """Inputs and weights by name, from texts such as ``"x=N,D"`` and ``"W=D,4"``."""
+    read = [(text, _read_named(text, _taken(own))) for text in inputs]
+    specs = [_read_sizes(text) for text, one in read if one is None]
+    sizes = {**DEFAULTS, **{letter: size for given in specs for letter, size in given.items()}}
+    given = dict(filter(None, (one for _, one in read)))
+    given |= {name: _Shape(letters) for name, letters in map(_read_weight, weights)}
+    return {name: _named_input(name, value, sizes, rng) for name, value in given.items()}
+
+
+def _first(own: Own) -> Any:
+    return own[0] if isinstance(own, tuple) else own
+
+
+def _weight(letters: str, sizes: dict[str, int], rng: Generator) -> Any:
+    """A random weight, smaller the more rows it has."""
+    size = shape(letters, sizes)
+    return asarray(rng.normal(size=size) / math.sqrt(max(size[0], 1)))
+
+
+def _taken(own: Own) -> set[str]:
+    """Names of what forward takes, but for letters of sizes."""
+    forward: Any = getattr(_first(own), "forward", _first(own))
+    return set(inspect.signature(forward).parameters) - set(DEFAULTS)
 
 
 def _read_named(text: str, taken: set[str]) -> tuple[str, Any] | None:
@@ -140,14 +158,11 @@ def _arguments(
         if is_size and shapes.get(name, "").isdigit():
             arguments[name] = int(shapes[name])
         elif name in shapes or (name in usual and needed):
-            size = shape(shapes.get(name, usual.get(name, "")), sizes)
-            arguments[name] = asarray(rng.normal(size=size) / math.sqrt(max(size[0], 1)))
+            arguments[name] = _weight(shapes.get(name, usual.get(name, "")), sizes, rng)
         elif not needed or parameter.kind in _ANY:
             continue
-        elif name in sizes:
-            arguments[name] = sizes[name]
-        elif (letter := _letter_of(name)) is not None:
-            arguments[name] = sizes[letter]
+        elif is_size:
+            arguments[name] = sizes[_letter_of(name) or name if name not in sizes else name]
         elif name == "rng":
             arguments[name] = rng
         elif name in ("p", "ratio", "dropout_ratio", "dropout"):

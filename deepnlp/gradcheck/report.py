@@ -176,17 +176,11 @@ class Report(Outcome):
         lines = [f"{self.subject}: {self.method} step, tolerance {self.tolerance:.0e}"]
         for row in gradients:
             shape = " x ".join(map(str, row.numeric.shape)) or "number"
-            verdict = (
-                "ok"
-                if row.ok
-                else f"WRONG: {row.note}"
-                if row.note
-                else f"WRONG at {list(row.index)}"
-                if row.index
-                else "WRONG"
-            )
-            if row.ok and row.causes:
-                verdict = f"ok ({row.causes[0].name})"
+            if row.ok:
+                verdict = f"ok ({row.causes[0].name})" if row.causes else "ok"
+            else:
+                at = f" at {list(row.index)}" if row.index else ""
+                verdict = f"WRONG: {row.note}" if row.note else f"WRONG{at}"
             lines.append(f"  {row.name:<{width}}  {shape:>12}  {row.error:8.1e}  {verdict}")
         for check in self.checks:
             verdict = "ok" if check.ok else "WRONG"
@@ -195,14 +189,11 @@ class Report(Outcome):
             arrays = ", ".join(f"{name} ({source})" for name, source in self.sources.items())
             often = " and ".join(f"{name} {count} times" for name, count in self.runs.items())
             lines.append(f"  gradients of {arrays}; ran {often}")
-        told: list[str] = []
+        told: dict[str, list[Cause]] = {}
         for row in self.rows:
-            if row.ok or not row.causes:
-                continue
-            first, *others = row.causes
-            if str(first) in told:
-                continue
-            told.append(str(first))
+            if row.causes and not row.ok:
+                told.setdefault(str(row.causes[0]), row.causes)
+        for first, *others in told.values():
             lines.append(f"  likely cause: {first}")
             lines += [f"      or: {cause}" for cause in others]
         return "\n".join(lines)

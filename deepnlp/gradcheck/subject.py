@@ -3,29 +3,29 @@
 import contextlib
 import warnings
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy
 
 from deepnlp.backend import Generator, asarray, asnumpy
-from deepnlp.gradcheck.adapters import Part, code_of_lines, hand_over, parts, read_code
+from deepnlp.gradcheck.adapters import adapter_of
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, belongs, gradient_names, is_box
 from deepnlp.gradcheck.numeric import Function
 from deepnlp.gradcheck.states import draw_states
-from deepnlp.gradcheck.translating import in_numpy
 from deepnlp.gradcheck.variables import (
     Attribute,
     Held,
     Input,
+    Part,
     Weight,
+    hand_over,
     held_arrays,
     held_views,
     kept_gradient,
     local_names,
+    parts,
     path_of,
 )  # fmt: skip
 from deepnlp.gradcheck.walking import HostArray, holders, is_real, items, leaves, mapped
@@ -67,14 +67,7 @@ class Subject(Function):
         constants: Collection[str] = (),
         table: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        named = named or {}
-        if isinstance(layer, str | Path):
-            lines = Lines(layer, named, table)
-            code = code_of_lines(lines)
-            inputs, named, table = tuple(lines.values.values()), {}, {}
-        else:
-            code = read_code(layer, [*inputs, *named.values()])
-        super().__init__(code, inputs, named)
+        super().__init__(adapter_of(layer, inputs, named or {}, table))
         self.constants = constants
         self.missing: list[Held] = []
         self.not_checked: dict[str, str] = {}
@@ -90,7 +83,8 @@ class Subject(Function):
         self._count = len(paths)
         for position, (path, value) in enumerate(paths):
             self._add_input(position, path, value)
-        self._table = {_without_root(k): _without_root(v) for k, v in table.items()}
+        given = table if self.caller.lines is None else {}
+        self._table = {_without_root(k): _without_root(v) for k, v in given.items()}
 
     def _is_carried(self, held: Held) -> bool:
         is_input = held.name in self.input_names
@@ -110,7 +104,7 @@ class Subject(Function):
             is_known = str(path[-1]) in (*self.variables, *self.input_names)
             name = name + inside if is_known or isinstance(path[-1], int) else str(path[-1])
         is_constant = name in self.constants
-        is_label = name in LABELS and self.caller.code.lines is None
+        is_label = name in LABELS and self.caller.lines is None
         if is_real(value) and not is_label and not is_constant:
             self.variables[name] = Input(self.inputs, path, name, position)
         elif isinstance(value, numpy.ndarray):
@@ -161,7 +155,7 @@ class Subject(Function):
         weights, errors, usable = self.weights, [], []
         for way in self.caller.ways:
             self.caller.use(way)
-            self.weights = weights[: self.caller.count_of_outputs]
+            self.weights = weights[: len(way.outputs)]
             try:
                 returned = self._pass()
             except Exception as error:
@@ -173,7 +167,7 @@ class Subject(Function):
         if not usable:
             raise errors[0]
         self.caller.use(usable[0])
-        self.weights = weights[: self.caller.count_of_outputs]
+        self.weights = weights[: len(usable[0].outputs)]
         return self._pass()
 
     def _pass(self) -> Any:
@@ -269,7 +263,7 @@ class Subject(Function):
 
     def sources(self) -> dict[str, str]:
         """Where the gradient of each variable was found."""
-        lines = self.caller.code.lines
+        lines = self.caller.lines
         if lines is not None:
             return lines.sources
         return {name: variable.source() for name, variable in self.variables.items()}
@@ -346,7 +340,7 @@ class Subject(Function):
             v.path[:-1] == variable.path[:-1] for v in group if isinstance(v, Input)
         )
         is_local = bool(local_names(self.caller.code.backward) & set(gradient_names(key)))
-        is_loss = self.caller.is_loss or not self.caller.takes_gradients
+        is_loss = not self.caller.takes_gradients
         has_weights = any(not isinstance(v, Input) or WEIGHT.search(v.key) for v in group)
         is_data = is_loss and has_weights and not WEIGHT.search(key)
         if not is_data or has_siblings or is_local:
@@ -441,14 +435,11 @@ def in_numpy_form(subject: Subject, name: str = "") -> Subject | None:
 
     It gives the same gradients, or it is None as well. Of lines it is the function of one array.
     """
-    code = subject.caller.code
     try:
-        if code.lines is not None:
-            made = Subject(code.lines.as_function(name), (code.lines.values[name].copy(),))
-        elif code.in_torch is not None:
-            made = Subject(tuple(in_numpy(code.in_torch)), tuple(subject.inputs))
-        else:
+        given = subject.caller.in_numpy(name, subject.inputs)
+        if given is None:
             return None
+        made = Subject(*given)
         made._held = []  # other arrays of a script are no weights
         made.draw_weights(numpy.random.default_rng(0))
         made.name, made.weights, made.means = subject.name, subject.weights, subject.means

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import dis
 import functools
+import gc
 import inspect
 import pickle
 import random
 import sys
+import threading
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -23,10 +27,13 @@ from deepnlp.parameter import View
 
 HostArray = numpy.ndarray[Any, Any]
 
-_CLOSED = (numpy.ndarray, numpy.generic, Generator, numpy.random.RandomState, random.Random)
+_CLOSED = (numpy.generic, Generator, numpy.random.RandomState, random.Random)
 _LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType)
+_DEFAULTS = object()  # the place of what a function takes where nothing is given
 _LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
-_OPEN = ("builtins", "collections", "functools", "types")  # of whose objects one looks inside
+_MAPPINGS = (dict, types.MappingProxyType)
+# Modules of whose objects one looks inside.
+_OPEN = ("builtins", "collections", "functools", "types", "_thread", "_contextvars")
 LIBRARIES = sys.stdlib_module_names | {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
 
 
@@ -41,62 +48,99 @@ class Fields(MutableMapping[str, Any]):
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
-        self._slots: list[str] = []
-        self._dict = getattr(owner, "__dict__", {})
-        self._cells: dict[str, Any] = {}
+        self._places: dict[str, tuple[Any, str]] = {}  # a mapping or an object, and the key in it
         if isinstance(owner, types.FunctionType):
+            space = owner.__globals__
             cells = zip(owner.__code__.co_freevars, owner.__closure__ or (), strict=True)
-            self._cells = {name: cell for name, cell in cells if _is_set(cell)}
-            self._dict = owner.__globals__
-            named = [n for n in globals_of(owner.__code__) if n in self._dict]
-            named = [n for n in named if not _is_large(self._dict[n])]
-            self._slots = [*vars(owner)]  # the attributes of a function
-            self._names = [*self._cells, *_defaults(owner), *self._slots, *named]
+            named = [n for n in globals_of(owner.__code__) if n in space]
+            self._places = {n: (cell, "cell_contents") for n, cell in cells if _is_set(cell)}
+            self._places |= {name: (_DEFAULTS, name) for name in _defaults(owner)}
+            self._places |= {name: (owner, name) for name in vars(owner)}
+            self._places |= {n: (space, n) for n in named if not _is_large(space[n])}
         elif isinstance(owner, type):
-            self._dict = vars(owner)
-            self._names = [n for n in self._dict if not n.startswith("__")]
+            kept = vars(owner)  # what is set goes through the class
+            self._places = {name: (kept, name) for name in kept if not name.startswith("__")}
         else:
-            kinds = type(owner).__mro__
-            slots = [s for k in kinds for s in _names(vars(k).get("__slots__", ()))]
-            self._slots = [s for s in slots if hasattr(owner, s) and not s.startswith("__")]
-            self._names = [*self._slots, *self._dict]
+            slots = [s for k in type(owner).__mro__ for s in _names(vars(k).get("__slots__", ()))]
+            slots = [s for s in slots if hasattr(owner, s) and not s.startswith("__")]
+            named = [*slots, *getattr(owner, "__dict__", ())]
+            self._places = {name: (owner, name) for name in named}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Fields:
         """Those of the copy; of a function or a class, which are not copied, the same."""
         return Fields(copy.deepcopy(self.owner, memo))
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._cells:
-            return self._cells[name].cell_contents
-        if isinstance(self.owner, types.FunctionType) and name in _defaults(self.owner):
-            return _defaults(self.owner)[name]
-        return getattr(self.owner, name) if name in self._slots else self._dict[name]
+        place, key = self._places[name]
+        if place is _DEFAULTS:
+            return _defaults(self.owner)[key]
+        return place[key] if type(place) in _MAPPINGS else getattr(place, key)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        if name in self._cells:
-            self._cells[name].cell_contents = value
-        elif isinstance(self.owner, types.FunctionType):
+        place, key = self._places.get(name, (self.owner, name))
+        if place is _DEFAULTS:
             named = self.owner.__kwdefaults__ or {}
-            if name in named:
-                named[name] = value
-            elif name in self._slots:
-                setattr(self.owner, name, value)
-            elif name in _defaults(self.owner):
-                given = {n: v for n, v in _defaults(self.owner).items() if n not in named}
-                self.owner.__defaults__ = tuple({**given, name: value}.values())
+            given = {n: v for n, v in _defaults(self.owner).items() if n not in named}
+            if key in named:
+                named[key] = value
             else:
-                self._dict[name] = value
+                self.owner.__defaults__ = tuple({**given, key: value}.values())
+        elif type(place) is dict:
+            place[key] = value
         else:
-            setattr(self.owner, name, value)
+            setattr(self.owner if type(place) in _MAPPINGS else place, key, value)
 
     def __delitem__(self, name: str) -> None:
         delattr(self.owner, name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._places)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._places)
+
+
+class _Contextual(dict[str, Any]):
+    """The value of a variable of a context, as a box keeps it."""
+
+    def __init__(self, owner: ContextVar[Any]) -> None:
+        super().__init__({"kept": owner.get(None)})
+        self.owner = owner
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        self.owner.set(value)
+
+
+def _context_variable(name: str, value: Any) -> ContextVar[Any]:
+    made: ContextVar[Any] = ContextVar(name)
+    made.set(value)
+    return made
+
+
+def _local(values: dict[str, Any]) -> threading.local:
+    made = threading.local()
+    vars(made).update(values)
+    return made
+
+
+_COPIES: dict[type, Callable[[Any], Any]] = {
+    types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
+    threading.local: lambda local: (_local, (vars(local),)),
+    ContextVar: lambda variable: (_context_variable, (variable.name, variable.get(None))),
+}
+
+
+@contextmanager
+def more_is_copied() -> Iterator[None]:
+    """Context in which objects are copied that keep values where a copy looks for none."""
+    others = {kind: copy for kind, copy in _COPIES.items() if kind not in copyreg.dispatch_table}
+    copyreg.dispatch_table.update(others)
+    try:
+        yield
+    finally:
+        for kind in others:
+            del copyreg.dispatch_table[kind]
 
 
 class Holder(NamedTuple):
@@ -136,6 +180,12 @@ def entries_of(owner: Any) -> Any:
         return owner
     if isinstance(owner, set | frozenset):
         return tuple(owner)
+    if isinstance(owner, types.MappingProxyType):
+        return gc.get_referents(owner)[0]  # the dict behind it
+    if isinstance(owner, numpy.ndarray):
+        return owner.reshape(-1)  # of objects
+    if isinstance(owner, ContextVar):
+        return _Contextual(owner)
     if isinstance(owner, functools.partial):
         return owner.keywords
     if isinstance(owner, _LEAVES):
@@ -162,7 +212,7 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
     while waiting:
         holder = waiting.popleft()
         value = holder.owner
-        if id(value) in found or isinstance(value, _CLOSED + _LEAVES):
+        if id(value) in found or _is_closed(value):
             continue
         if inspect.isroutine(value) or isinstance(value, type):
             if not shared:
@@ -251,6 +301,17 @@ def _defaults(function: types.FunctionType) -> dict[str, Any]:
     positional = function.__code__.co_varnames[: function.__code__.co_argcount]
     named = dict(zip(positional[len(positional) - len(given) :], given, strict=True))
     return named | (function.__kwdefaults__ or {})
+
+
+def _is_numeric(value: Any) -> bool:
+    """Whether it is an array, and none of objects."""
+    return isinstance(value, numpy.ndarray) and value.dtype.kind != "O"
+
+
+def _is_closed(value: Any) -> bool:
+    """Whether there is nothing to look for inside."""
+    is_array = isinstance(value, numpy.ndarray)
+    return _is_numeric(value) if is_array else isinstance(value, _CLOSED + _LEAVES)
 
 
 def _is_large(value: Any) -> bool:
@@ -374,7 +435,7 @@ def _snapshot(found: list[Holder]) -> dict[int, tuple[Holder, dict[Any, tuple[An
         id(holder.owner): (
             holder,
             {
-                key: (value, value.copy() if isinstance(value, numpy.ndarray) else None)
+                key: (value, value.copy() if _is_numeric(value) else None)
                 for key, value in items(holder.entries)
             },
         )
@@ -434,11 +495,26 @@ class Generators:
             put(state)
 
 
+@contextmanager
+def states_kept(first: Generators | None = None) -> Iterator[None]:
+    """Context after which the generators of modules are as they were; before it as at ``first``."""
+    now = Generators([])
+    try:
+        if first is not None:
+            first.restore()
+        yield
+    finally:
+        now.restore()
+
+
 def _generators(found: list[Holder]) -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
+    """How the states are read and put back of those of modules, and of those that are held."""
     states: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
         (random.getstate, random.setstate),
         (numpy.random.get_state, numpy.random.set_state),
     ]
+    torch: Any = sys.modules.get("torch")
+    states += [(torch.get_rng_state, torch.set_rng_state)] if torch is not None else []
     values = [value for holder in found for _, value in items(holder.entries)]
     for value in {id(v): v for v in values if isinstance(v, GENERATORS)}.values():
         if isinstance(value, Generator):

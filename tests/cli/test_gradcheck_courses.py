@@ -158,6 +158,138 @@ def test_what_lies_in_a_file(deepnlp, file, name, options, rows):
     assert "never printed" not in done.err
 
 
+PROGRAM = """
+import numpy as np
+
+
+def shift_forward(x, by):
+    return x**2 + by, x
+
+
+def shift_backward(dout, cache):
+    return 2 * cache * dout, dout.sum(axis=0)
+
+
+class Gain:
+    def __init__(self, options):
+        self.g = options["start"]
+
+    def forward(self, x, mask):
+        self.x, self.mask = x, mask
+        return x * self.g * mask
+
+    def backward(self, dy):
+        self.dg = (dy * self.x * self.mask).sum(axis=0)
+        return dy * self.g * self.mask
+
+
+class Product:
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, dy):
+        a, b = ctx.saved_values
+        return dy * b, dy * a
+
+
+def around(function):
+    def forward(x):
+        return x + function(x), lambda dy: dy * (2 - function(x) ** 2)
+
+    return forward
+
+
+class Twice:
+    def __call__(self, x):
+        return 2 * x
+
+    def backward(self, dy):
+        return 2 * dy
+
+
+class Thrice(Twice):
+    def __call__(self, x):
+        return 3 * x
+
+    def backward(self, dy):
+        return 3 * dy
+
+
+def main():
+    np.random.seed(0)
+    pair = [np.ones((2, 2)), np.ones((2, 2))]
+    ctx = object()
+    Product.forward(ctx, *pair)
+    Twice()(pair[0])
+    around(np.tanh)(pair[0])
+    thrice = Thrice()
+    y = thrice(pair[1])
+    x = np.random.rand(4, 3)
+    layer = Gain({"start": np.array([1.0, 2.0, 3.0])})
+    y = layer.forward(x, x > 0.3)
+    out, cache = shift_forward(x, by=np.ones(3))
+    open("written", "w").write("by main")
+
+
+if __name__ == "__main__":
+    print("never printed")
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "shapes"),
+    [
+        ("shift", [], {"x": [4, 3], "by": [3]}),
+        ("Gain", [], {"x": [4, 3], "g": [3]}),
+        ("Product", [], {"a": [2, 2], "b": [2, 2]}),
+        ("Twice", [], {"x": [2, 2]}),
+        ("around", [], {"x": [2, 2]}),
+        ("Thrice", [], {"x": [2, 2]}),
+        ("shift", ["--input", "x=2,5", "--input", "by=5"], {"x": [2, 5], "by": [5]}),
+        ("shift", ["--call", "f(x, w)", "--weight", "w=3"], {"x": [4, 3], "by": [3]}),
+        ("shift", ["--call", "f(x, w)", "--input", "x=2,5", "--weight", "w=5"],
+         {"x": [2, 5], "by": [5]}),
+    ],
+)  # fmt: skip
+def test_arguments_of_the_users_own_program(deepnlp, tmp_path, monkeypatch, name, options, shapes):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = deepnlp("gradcheck", f"program.py:{name}", *options, "--json")
+    assert done.code == 0, done.err
+    assert {row["name"]: row["shape"] for row in done.json["rows"]} == shapes
+    assert "never printed" not in done.out + done.err
+    assert not (tmp_path / "written").exists()  # what follows the call does not run
+
+
+def test_a_function_that_gives_a_function_is_no_layer(deepnlp, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+    done = deepnlp("gradcheck", f"{path}:around", "--call", "around(np.tanh)")
+    assert done.code == 2
+    assert "should return an array of numbers, or several; it returned function" in done.err
+
+
+def test_a_call_in_a_notebook(deepnlp, tmp_path):
+    cells = [
+        ["import numpy as np"],
+        ["def half_forward(x):\n", "    return x / 2, None"],
+        ["def half_backward(dout, cache):\n", "    return dout / 3"],
+        ["data = np.ones((2, 5))"],
+        ["half_forward(data)"],
+    ]
+    path = tmp_path / "hw.ipynb"
+    code = [{"cell_type": "code", "source": source} for source in cells]
+    path.write_text(json.dumps({"cells": code}), encoding="utf-8")
+    done = deepnlp("gradcheck", f"{path}:half", "--json")
+    assert done.code == 1
+    assert done.json["rows"][0]["shape"] == [2, 5]
+
+
 def test_integers_by_name(deepnlp, file):
     done = deepnlp(
         "gradcheck", f"{file}:lookup", "--input", "ids=3,5", "--input", "W=7,2", "--json"

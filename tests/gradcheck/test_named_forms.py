@@ -282,3 +282,33 @@ def test_every_sentence_is_used_and_every_one_that_is_used_is_there():
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 used.add(node.value)
     assert set(_DATA["sentences"]) <= used
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_a_backward_of_ones_own_in_torch_is_run(factor):
+    torch = pytest.importorskip("torch")
+
+    def forward(x, w):
+        return x @ w, (x, w)
+
+    def backward(dy, cache):
+        x, w = cache
+        return dy @ w.T, factor * x.T @ dy
+
+    class Tanh:
+        def forward(self, x):
+            self.y = torch.tanh(x)
+            return self.y
+
+        def backward(self, dy):
+            return factor * dy * (1 - self.y**2)
+
+    rng = np.random.default_rng(0)
+    x, w = torch.tensor(rng.normal(size=(5, 4))), torch.tensor(rng.normal(size=(4, 3)))
+    report = check_gradients((forward, backward), x, w)
+    assert [row.ok for row in report.rows] == [True, factor == 1]
+    assert check_gradients(Tanh(), x).ok == (factor == 1)
+    layer = Tanh()
+    layer.scale = w
+    with pytest.raises(TypeError, match="two functions that take scale"):
+        check_gradients(layer, x)

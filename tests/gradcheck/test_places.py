@@ -3,8 +3,10 @@
 # ruff: noqa: B008, N815
 
 import functools
+import threading
 import types
 from collections import ChainMap, OrderedDict, UserDict, defaultdict, deque, namedtuple
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -362,7 +364,60 @@ def boxed(name, start=None, keep=lambda box: box):
     return lambda k: Boxed(k, name, start, keep)
 
 
+class InProxy(Base):
+    def __init__(self, k):
+        super().__init__(k)
+        self.params, self.grads = types.MappingProxyType({"W": weight()}), {}
+
+    def get(self):
+        return self.params["W"]
+
+    def put(self, dW):
+        self.grads["W"] = dW
+
+
+class InObjects(Base):
+    def __init__(self, k):
+        super().__init__(k)
+        self.params, self.grads = np.empty(1, dtype=object), np.empty(1, dtype=object)
+        self.params[0] = weight()
+
+    def get(self):
+        return self.params[0]
+
+    def put(self, dW):
+        self.grads[0] = dW
+
+
+class OfThread(Base):
+    def __init__(self, k):
+        super().__init__(k)
+        self.local = threading.local()
+        self.local.W = weight()
+
+    def get(self):
+        return self.local.W
+
+    def put(self, dW):
+        self.local.dW = dW
+
+
+class OfContext(Base):
+    def __init__(self, k):
+        super().__init__(k)
+        self.weight, self.gradient = ContextVar("weight"), ContextVar("gradient")
+        self.weight.set(weight())
+
+    def get(self):
+        return self.weight.get()
+
+    def put(self, dW):
+        self.gradient.set(dW)
+
+
 LEAVES = {
+    "mapping proxy": InProxy, "array of objects": InObjects, "thread local": OfThread,
+    "variable of a context": OfContext,
     "attribute": Attribute, "private": Private, "slots": Slots, "slots below": SlotsBelow,
     "slots and dict": SlotsAndDict, "dataclass": Data, "slotted dataclass": SlottedData,
     "class": OfClass, "base class": OfBaseClass, "gradient of class": GradientOfClass,
