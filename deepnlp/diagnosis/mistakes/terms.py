@@ -169,7 +169,9 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
     Wrong: ``dh_prev = da @ Wh``. Right: ``dh_prev = da @ Wh.T``.
     """
     for edge in edges(problem):
-        shape = edge.first.arrays[1 - edge.j].shape if edge.has_partner else ()
+        shape: tuple[int, ...] = ()
+        if edge.has_partner:
+            shape = edge.first.arrays[1 - edge.j].shape
         if edge.first.op == "matmul" and len(shape) > 1 and shape[-1] == shape[-2]:
             edit = Edit(change=partial(_turned, edge.j), at=edge.numbers)
             yield say("square", edit, **edge.words)
