@@ -516,8 +516,16 @@ class TorchFunction(Nodes):
         return tuple(in_numpy(self.code.in_torch or ())), tuple(inputs)
 
 
+def _detached(value: Any) -> Any:
+    return value.detach() if is_tensor(value) else value
+
+
 class Backwards(OfNodes, TwoFunctions):
     """A forward and a backward of nodes: the gradients that go back are nodes as well."""
+
+    def _leaves(self, inputs: list[Any]) -> list[Any]:
+        """Tensors that autograd does not follow, so that a layer that keeps some can be copied."""
+        return list(mapped(_detached, super()._leaves(inputs)))
 
     def go_back(self, dys: list[Any]) -> Any:
         """What backward returns for nodes, where forward gives nodes."""
@@ -526,8 +534,7 @@ class Backwards(OfNodes, TwoFunctions):
         return mapped(plain, super().go_back(given))
 
     def _like(self, output: Any, dy: Any) -> Any:
-        given = leaf(output, numpy.asarray(dy)) if is_node(output) else dy
-        return given.detach() if is_tensor(given) else given
+        return _detached(leaf(output, numpy.asarray(dy))) if is_node(output) else dy
 
 
 class OneFunction(OfNodes):
