@@ -28,7 +28,10 @@ def simple(problem: Problem, name: str) -> Iterator[Guess]:
         yield say("minus", {name: -right}, name=name)
     elif factor and not is_one(factor) and numpy.count_nonzero(right) > 1:
         told = problem.name_factor(factor)  # of a single number, anything is a multiple
-        for key in ("not averaged", "multiple")[not _is_count(problem, factor) :]:
+        keys = ("not averaged", "multiple")[not _is_count(problem, factor) :]
+        if told.startswith("1/N") and right.ndim == 1 and list(problem.bad) == [name]:
+            keys = ("mean",)  # of a bias alone: all other gradients are sums
+        for key in keys:
             yield say(key, {name: factor * right}, name=name, factor=told)
     for axes in (None, *range(right.ndim)) if name not in problem.subject.input_names else ():
         spread = numpy.broadcast_to(right.sum(axis=axes, keepdims=True), right.shape)
