@@ -257,3 +257,28 @@ def test_shapes_that_do_not_fit_are_told_by_name(kind, words):
     with pytest.raises(ValueError, match="do not fit") as raised:
         check_gradients(kind(), np.ones((3, 4)))
     assert words in str(raised.value)
+
+
+WITHOUT_SOURCE = """
+class Affine:
+    def __init__(self, W, b):
+        self.W, self.b = W, b
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W + self.b
+
+    def backward(self, dy):
+        self.dW, self.db = self.x.T @ dy, dy.mean(axis=0)
+        return dy @ self.W.T
+"""
+
+
+def test_a_mean_of_a_bias_alone_is_named_where_the_source_is_not_known():
+    space = {}
+    exec(WITHOUT_SOURCE, space)
+    rng = np.random.default_rng(0)
+    layer = space["Affine"](rng.normal(size=(4, 3)), rng.normal(size=3))
+    report = check_gradients(layer, rng.normal(size=(5, 4)), quiet=True)
+    (row,) = [row for row in report.rows if not row.ok]
+    assert (row.name, row.causes[0].name) == ("b", "bias gradient not summed over N")

@@ -29,7 +29,7 @@ def simple(problem: Problem, name: str) -> Iterator[Guess]:
     elif factor and not is_one(factor) and numpy.count_nonzero(right) > 1:
         told = problem.name_factor(factor)  # of a single number, anything is a multiple
         keys = ("not averaged", "multiple")[not _is_count(problem, factor) :]
-        if told.startswith("1/N") and right.ndim == 1 and list(problem.bad) == [name]:
+        if "1/N" in told.split(" = ") and right.ndim == 1 and list(problem.bad) == [name]:
             keys = ("mean",)  # of a bias alone: all other gradients are sums
         for key in keys:
             yield say(key, {name: factor * right}, name=name, factor=told)
