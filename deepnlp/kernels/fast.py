@@ -218,7 +218,7 @@ def gelu(x: Array) -> tuple[Array, Array]:
     y, slope = xp.empty(x.shape, x.dtype), xp.empty(x.shape, x.dtype)
 
     def some_rows(rows: Any) -> None:
-        a, e = x[rows], slope[rows]
+        a, e, Phi = x[rows], slope[rows], y[rows]
         xp.multiply(a, a, out=e)
         e *= -0.5
         xp.exp(e, out=e)
@@ -226,22 +226,22 @@ def gelu(x: Array) -> tuple[Array, Array]:
         w *= _P0 * math.sqrt(0.5)
         w += 1
         xp.divide(1, w, out=w)
-        Phi = -0.5 * _P[4] * w
+        xp.multiply(-0.5 * _P[4], w, out=Phi)
         for p in _P[3::-1]:
             Phi -= 0.5 * p
             Phi *= w
         Phi *= e  # (erf(|x| / sqrt 2) - 1) / 2
         Phi += 0.5
         # copysign(Phi, a), which is slow: Phi has the sign + but for rounding where a is near 0
-        sign = a.view("uint32") & 0x80000000
+        sign = xp.bitwise_and(a.view("uint32"), 0x80000000, out=w.view("uint32"))
         xp.bitwise_xor(Phi.view("uint32"), sign, out=Phi.view("uint32"))
         Phi += 0.5
-        xp.multiply(a, Phi, out=y[rows])
         e *= 1 / math.sqrt(2 * math.pi)
         e *= a
         e += Phi
+        Phi *= a  # y
 
-    in_parallel(some_rows, even_blocks(x.shape, arrays=2))
+    in_parallel(some_rows, even_blocks(x.shape, arrays=1))
     return y, slope
 
 
