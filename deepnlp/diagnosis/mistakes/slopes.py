@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy
 
@@ -133,7 +134,7 @@ def _recognise(trace: Trace, number: int, node: Node) -> Activation | None:
         return single
     sources = _sources(trace, node)
     for name, entry in functions().items():
-        if "value" not in entry or not _may_be(name, y):
+        if "value" not in entry or not _may_be(name, entry, y):
             continue
         for x, tickets in sources:
             with numpy.errstate(all="ignore"):
@@ -144,15 +145,15 @@ def _recognise(trace: Trace, number: int, node: Node) -> Activation | None:
     return single
 
 
-def _may_be(name: str, y: HostArray) -> bool:
+def _may_be(name: str, entry: dict[str, Any], y: HostArray) -> bool:
     """Whether values can be those of a function, which is soon seen."""
-    if name == "softmax":
-        return bool(y.ndim and y.shape[-1] > 1 and numpy.allclose(y.sum(axis=-1), 1))
-    if name == "log-softmax":
-        return bool(y.ndim and y.shape[-1] > 1 and y.max() <= 0)
-    if name == "sigmoid":
-        return bool(y.min() >= 0 and y.max() <= 1)
-    return name != "softplus" or bool(y.min() >= 0)
+    low, high = entry["range"]
+    if y.min() < low or y.max() > high:
+        return False
+    if name not in ("softmax", "log-softmax"):
+        return True
+    has_rows = y.ndim > 0 and y.shape[-1] > 1
+    return has_rows and (name != "softmax" or numpy.allclose(y.sum(axis=-1), 1))
 
 
 def _norm(

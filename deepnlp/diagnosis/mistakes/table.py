@@ -1,5 +1,6 @@
 """The table of mistakes, read from ``table.toml``: causes, sentences and formulas."""
 
+import math
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -102,11 +103,13 @@ def _softmax(x: HostArray) -> HostArray:
     return numpy.asarray(e / e.sum(axis=-1, keepdims=True))
 
 
+# SciPy has it too, but takes long to import.
+_erfc = numpy.vectorize(math.erfc, otypes="d")
+
+
 def _cdf(x: HostArray) -> HostArray:
     """That of the normal distribution, to 1e-16."""
-    from scipy.special import ndtr  # scipy is large, and few forwards need this
-
-    return numpy.asarray(ndtr(x))
+    return numpy.asarray(_erfc(-math.sqrt(0.5) * x) / 2)
 
 
 NAMES: dict[str, Any] = {
