@@ -61,6 +61,10 @@ class Steps:
         """Step t: the states number t + 1 from a_t and the states number t."""
         raise NotImplementedError
 
+    def forward_all(self) -> bool:
+        """All steps at once, where there is a form for it: whether that was done."""
+        return False
+
     def begin_backward(self) -> None:
         """Find memory for the gradients, and compute what needs no gradient of a later step."""
         T, N, _ = self.a.shape
@@ -76,6 +80,14 @@ class Steps:
         Both dh_next and dc may be overwritten.
         """
         raise NotImplementedError
+
+    def backward_all(self, dhs_above: Array, *final: Array) -> Any:
+        """All steps back at once, where there is a form for it; else None.
+
+        From dh_above of all steps and the gradients with respect to the final states, which may be
+        overwritten, those with respect to the first.
+        """
+        return None
 
 
 class PlainSteps(Steps):

@@ -177,8 +177,9 @@ class TimeRecurrent(Recurrent):
             x = xp.where(ended, 0, x)
         a = self._input_product(steps_as_rows(x))
         steps = self._steps(a.reshape(T, N, a.shape[1]), self._start(N, a.dtype))
+        at_once = ended is None and steps.forward_all()  # a quick form of the loop
         with one_blas_thread():
-            for t in range(T):
+            for t in range(0 if at_once else T):
                 steps.forward(t)
                 if ended is not None:  # past its end a sequence holds its state
                     for state in steps.states:
@@ -218,7 +219,11 @@ class TimeRecurrent(Recurrent):
 
         with one_blas_thread():
             steps.begin_backward()
-            for t in reversed(range(T)):
+            first = None  # what a quick form of the loop gives, where no step is looked at
+            if self.watch is None and ended is None:
+                first = steps.backward_all(dhs, *dstates)
+            dstates = dstates if first is None else first
+            for t in reversed(range(T if first is None else 0)):
                 before = dstates
                 if self.watch is not None or ended is not None:  # a step back may overwrite them
                     before = tuple(gradient.copy() for gradient in dstates)

@@ -153,17 +153,30 @@ LOOPS = {
 }
 
 
-def launches_of(loop: Loop, T: int) -> list[str]:
+WAYS = [(False, False), (False, True), (True, False)]
+"""Whether the sequences of a loop end early, and whether its steps are watched."""
+
+
+def launches_of(loop: Loop, T: int, ended: bool = False, watched: bool = False) -> list[str]:
     """Kernels that forward and backward launch."""
     if loop.cell == "gru" and not loop.reset_after:
         forward = ["gru_gates", "gru_output"] * T
         return [*forward, "gru_slopes", *["gru_output_backward", "gru_gates_backward"] * T]
     cell = loop.cell
-    return [f"{cell}_step"] * T + [f"{cell}_slopes"] + [f"{cell}_step_backward"] * T
+    forward, backward = [f"{cell}_step"] * T, [f"{cell}_step_backward"] * T
+    if cell == "lstm" and not ended:  # all steps at once, where no single one is asked for
+        forward = ["loop_lstm"]
+        backward = backward if watched else ["loop_lstm_backward"]
+    return [*forward, f"{cell}_slopes", *backward]
 
 
 def run_loop(
-    module: Any, loop: Loop, dtype: str, size: tuple[int, int, int], ended: bool = False
+    module: Any,
+    loop: Loop,
+    dtype: str,
+    size: tuple[int, int, int],
+    ended: bool = False,
+    watched: bool = True,
 ) -> list[np.ndarray]:
     """All states, what the watch sees, and all gradients of a layer with a form's steps.
 
@@ -193,7 +206,7 @@ def run_loop(
         options = (bh, loop.reset_after)
     make = getattr(module, f"{loop.cell}_steps")
     layer._steps = lambda a, start: make(a, start, Wh, *options, new)
-    layer.watch = watch
+    layer.watch = watch if watched else None
     layer.set_state(*(draw.one() for _ in layer._states))
     y = layer.forward(x, lengths if ended else None)
     results = [y, *layer.state]

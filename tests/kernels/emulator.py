@@ -23,7 +23,7 @@ SOURCES = {file.stem: file for file in sorted(launching.HERE.glob("*.cu"))}
 
 def kernels_of(text: str) -> list[str]:
     """Names of the kernels that a source has."""
-    return re.findall(r'extern "C" __global__ void (\w+)\(', text)
+    return re.findall(r'extern "C" __global__ void (?:__launch_bounds__\(\w+\) )?(\w+)\(', text)
 
 
 KERNELS = [
@@ -52,6 +52,8 @@ def build(folder: Path, letter: str, *flags: str) -> ctypes.CDLL:
 class Emulator:
     """What stands in place of `launching.device`. `launches` has the names of all kernels run."""
 
+    room = (3, 1 << 18)
+
     def __init__(self, libraries: dict[str, ctypes.CDLL]) -> None:
         self.libraries = libraries
         self.launches: list[str] = []
@@ -66,6 +68,7 @@ class Emulator:
         grid: tuple[int, ...],
         threads: int,
         arguments: tuple[Any, ...],
+        shared: int | None = None,
     ) -> None:
         library = self.libraries[letter]
         tell = library[f"letters_{name}"]
@@ -80,7 +83,8 @@ class Emulator:
         assert 1 <= threads <= 1024
         pointers = (ctypes.c_void_p * len(given))(*(address(value) for _, value in given))
         columns, rows = (*grid, 1)[:2]
-        library[f"launch_{name}"](pointers, columns, rows, threads)
+        assert shared is None or (columns * rows <= self.room[0] and 0 < shared <= self.room[1])
+        library[f"launch_{name}"](pointers, columns, rows, threads, shared or 0)
         self.launches.append(name)
 
 

@@ -14,7 +14,16 @@ from deepnlp.layers.dropout import dropout, dropout_backward
 from deepnlp.layers.losses import softmax_nll, softmax_nll_backward
 from tests.cases import by_layer, together
 from tests.kernels import cases, reference
-from tests.kernels.cases import LOOPS, MASKS, SIZES, STEPS, assert_all_close, launches_of, plain
+from tests.kernels.cases import (
+    LOOPS,
+    MASKS,
+    SIZES,
+    STEPS,
+    WAYS,
+    assert_all_close,
+    launches_of,
+    plain,
+)
 from tests.kernels.emulator import KERNELS, compiler
 from tests.kernels.weights import SCALARS, run_clip, run_update
 from tests.layers.tools import run
@@ -121,11 +130,11 @@ LOOP_SIZES = [*SIZES, (1, 4, 5), (6, 1, 3), (5, 2, 129)]
 def test_a_loop_equals_the_plain_one_in_few_launches(device, label, dtype):
     loop = LOOPS[label]
     for size in LOOP_SIZES:
-        for ended in (False, True):
-            expected = cases.run_loop(plain, loop, dtype, size, ended)
+        for way in WAYS:
+            expected = cases.run_loop(plain, loop, dtype, size, *way)
             device.launches.clear()
-            assert_all_close(cases.run_loop(cuda, loop, dtype, size, ended), expected, dtype)
-            assert device.launches == launches_of(loop, T=size[0])
+            assert_all_close(cases.run_loop(cuda, loop, dtype, size, *way), expected, dtype)
+            assert device.launches == launches_of(loop, size[0], *way)
 
 
 @together(label=LOOPS)
@@ -333,6 +342,7 @@ def test_every_kernel_is_launched_by_its_function(device):
     cases.run_softmax(cuda, "float32", 2, 3)
     cases.run_dropout(cuda, "float32", (2, 3), (2, 3), 0, 0, 0.5)
     run_clip(cuda.clip_all, "float32", 1.0)
+    cases.run_loop(cuda, LOOPS["lstm"], "float32", (2, 3, 4), watched=False)
     for rule in SCALARS:
         run_update(cuda.update_all, rule, "float32")
     assert set(device.launches) == set(KERNELS)

@@ -30,7 +30,7 @@ def test_a_layer_gives_the_same_through_the_kernels(cuda_kernels, case):
 
 LAUNCHES = {
     "TimeRNN": ["rnn_step", "rnn_slopes", "rnn_step_backward"],
-    "TimeLSTM": ["lstm_step", "lstm_slopes", "lstm_step_backward"],
+    "TimeLSTM": ["loop_lstm", "lstm_slopes", "loop_lstm_backward"],
     "SoftmaxWithLoss": ["softmax_nll", "softmax_nll_backward"],
     "AffineSoftmaxWithLoss": ["softmax_nll", "softmax_nll_backward"],
     "Dropout": ["dropout", "dropout"],
@@ -41,12 +41,12 @@ LAUNCHES = {
 @by_layer(example for example in LAYERS if example.covers.__name__ in LAUNCHES)
 @together(dtype=["float32", "float64"])
 def test_no_layer_has_to_do_without_its_kernels(cuda_kernels, case, dtype):
-    """What a layer hands over has a layout that the kernels take: one launch a step."""
+    """What a layer hands over has a layout that the kernels take: a launch for each step, or for all."""
     layer, inputs = case.make(dtype)
     cuda_kernels.launches.clear()
     run(layer, inputs)
     names = LAUNCHES[case.covers.__name__]
-    if case.covers.__name__ in ("TimeRNN", "TimeLSTM"):
+    if case.covers.__name__ == "TimeRNN":
         T = inputs[0].shape[1]
         names = [names[0]] * T + [names[1]] + [names[2]] * T
     assert cuda_kernels.launches == names

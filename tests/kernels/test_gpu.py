@@ -10,7 +10,16 @@ from deepnlp.kernels.cuda import launching, steps
 from deepnlp.parameter import Parameter
 from tests.cases import by_layer, together
 from tests.kernels import cases, reference
-from tests.kernels.cases import LOOPS, MASKS, SIZES, STEPS, assert_all_close, launches_of, plain
+from tests.kernels.cases import (
+    LOOPS,
+    MASKS,
+    SIZES,
+    STEPS,
+    WAYS,
+    assert_all_close,
+    launches_of,
+    plain,
+)
 from tests.kernels.weights import LAZY, SCALARS, SHAPES, run_clip, run_lookups, run_update
 from tests.layers.tools import LAYERS, run
 
@@ -84,11 +93,11 @@ def test_a_step_of_complex_numbers_is_an_error(gpu, label):
 def test_a_loop_equals_the_plain_one_in_few_launches(gpu, label, dtype):
     loop = LOOPS[label]
     for size in [*SIZES, (1, 4, 5), (6, 1, 3), LARGE]:
-        for ended in (False, True):
+        for way in WAYS:
             gpu.launches.clear()
-            expected, ours = on_both(cases.run_loop, loop, dtype, size, ended)
+            expected, ours = on_both(cases.run_loop, loop, dtype, size, *way)
             assert_all_close(ours, expected, dtype)
-            assert gpu.launches == launches_of(loop, T=size[0])
+            assert gpu.launches == launches_of(loop, size[0], *way)
 
 
 @together(dtype=DTYPES, size=[(1, 1), (5, 3), (3, 700), (70, 10_000)])

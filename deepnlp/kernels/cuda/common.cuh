@@ -1,9 +1,13 @@
 // The beginning of every source of this folder, put in front of each before compiling. The compiler's
-// options define REAL (float or double), BLOCK and WEIGHTS: see launching.py.
+// options define REAL (float or double), BLOCK, TOGETHER and WEIGHTS: see launching.py.
 
 typedef REAL Real;
 typedef long long Index;             // 64 bits: an array may have more than 2^31 entries
 typedef unsigned long long Word;
+
+#ifndef MEMORY_OF_BLOCK  // which tests without a GPU define otherwise
+#define MEMORY_OF_BLOCK(Type, name) extern __shared__ Type name[]
+#endif
 
 // Every entry (n, j) of an (N, M) array, shared out between the threads of a grid whose y runs
 // over rows and whose x runs over columns.

@@ -1,6 +1,7 @@
 """Compiling the CUDA sources of this folder when they are first needed, and launching kernels."""
 
 import math
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ REALS = {"f": "float", "d": "double"}
 """Names in C of the number types that there are kernels for, by NumPy's letter."""
 
 BLOCK = 256  # threads of a block whose threads work together; a power of two
+TOGETHER = 512  # threads of a block where all blocks work together
 WEIGHTS = 32  # weights of one launch: their description has to fit 4096 bytes
 
 # Limits of a grid; what is larger the kernels process in several rounds.
@@ -30,9 +32,11 @@ def options(letter: str) -> tuple[str, ...]:
     """Options of the compiler for a number type of :data:`REALS`.
 
     >>> options("f")
-    ('--std=c++17', '-DREAL=float', '-DBLOCK=256', '-DWEIGHTS=32')
+    ('--std=c++17', '-DREAL=float', '-DBLOCK=256', '-DTOGETHER=512', '-DWEIGHTS=32')
     """
-    return ("--std=c++17", f"-DREAL={REALS[letter]}", f"-DBLOCK={BLOCK}", f"-DWEIGHTS={WEIGHTS}")
+    sizes = {"BLOCK": BLOCK, "TOGETHER": TOGETHER, "WEIGHTS": WEIGHTS}
+    defined = {"REAL": REALS[letter], **sizes}
+    return ("--std=c++17", *(f"-D{name}={value}" for name, value in defined.items()))
 
 
 class Gpu:
@@ -43,6 +47,12 @@ class Gpu:
     def __init__(self) -> None:
         self._kernels: dict[tuple[str, str], Any] = {}
 
+    @cached_property
+    def room(self) -> tuple[int, int]:
+        """How many blocks are surely there at once, and bytes of shared memory for each."""
+        has = xp.cuda.Device().attributes
+        return has["MultiProcessorCount"], has["MaxSharedMemoryPerBlockOptin"]
+
     def launch(
         self,
         name: str,
@@ -50,8 +60,11 @@ class Gpu:
         grid: tuple[int, ...],
         threads: int,
         arguments: tuple[Any, ...],
+        shared: int | None = None,
     ) -> None:
         """Run a kernel on the device, on a grid of blocks (x, y, z), without waiting for it.
+
+        With ``shared`` bytes of memory for each block all blocks run at once, or none does.
 
         Pointers and integers are passed as int, real numbers as float (a ``double`` to the kernel),
         and structures as NumPy arrays of one element.
@@ -59,9 +72,15 @@ class Gpu:
         kernel = self._kernels.get((name, letter))
         if kernel is None:
             raw_module = xp.RawModule  # keeps the compiled code, for each device and on disk
-            module = raw_module(code=source(name), options=options(letter))
+            module = raw_module(
+                code=source(name),
+                options=options(letter),
+                enable_cooperative_groups=shared is not None,
+            )
             kernel = self._kernels[name, letter] = module.get_function(name)
-        kernel(grid, (threads,), arguments)
+            if shared is not None:
+                kernel.max_dynamic_shared_size_bytes = self.room[1]
+        kernel(grid, (threads,), arguments, shared_mem=shared or 0)
 
 
 device: Any = Gpu()

@@ -1,6 +1,6 @@
 """The steps of the recurrent layers on CuPy: one or two launches between two products.
 
-They work in place as :class:`deepnlp.kernels.steps.LSTMSteps` does: forward writes the gates over
+Of an LSTM all steps are one launch where that is possible (:mod:`.loop`). They work in place as :class:`deepnlp.kernels.steps.LSTMSteps` does: forward writes the gates over
 a, and the way back turns factors, computed for all steps together, into gradients. What the kernels
 do not take, such as complex numbers, is left to the plain steps.
 """
@@ -8,7 +8,7 @@ do not take, such as complex numbers, is left to the plain steps.
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.kernels.cuda import steps
+from deepnlp.kernels.cuda import loop, steps
 from deepnlp.kernels.cuda.launching import REALS
 from deepnlp.kernels.steps import ElementWise, LSTMSteps, New, States, Steps
 
@@ -16,8 +16,10 @@ LSTM_PARTS = ElementWise(steps.lstm_step, steps.lstm_slopes, steps.lstm_step_bac
 
 
 def lstm_steps(a: Array, start: States, Wh: Array, new: New) -> Any:
-    """One launch per step; on the way back, one for all factors before them."""
-    return LSTMSteps(LSTM_PARTS, a, start, Wh, new) if a.dtype.char in REALS else NotImplemented
+    """One launch per step, or for all; on the way back, one for all factors before them."""
+    if a.dtype.char not in REALS:
+        return NotImplemented
+    return LSTMLoop(LSTM_PARTS, a, start, Wh, new)
 
 
 def rnn_steps(a: Array, start: States, Wh: Array, activation: str, new: New) -> Any:
@@ -32,6 +34,19 @@ def gru_steps(
     if a.dtype.char not in REALS:
         return NotImplemented
     return (GRUAfter if reset_after else GRUBefore)(a, start, (Wh, bh), new)
+
+
+class LSTMLoop(LSTMSteps):
+    """Steps of an LSTM, and all of them at once."""
+
+    def forward_all(self) -> bool:
+        """All steps in one launch."""
+        return loop.lstm_loop(self.a, self.weights[0], *self.states, self._tanh_c)
+
+    def backward_all(self, dhs_above: Array, *final: Array) -> Any:
+        """All steps back in one launch, which turns the gradients given into those returned."""
+        of = (dhs_above, self.a, self.weights[0], self._tanh_c, self.da[0])
+        return final if loop.lstm_loop_backward(*of, *final) else None
 
 
 class RNNSteps(Steps):
