@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from deepnlp.backend import Array, HostArray, check_number, xp
 from deepnlp.evaluation.prediction import Ids, checked_ids, exponential, windows
 from deepnlp.models import RNNLM
+from deepnlp.optimizers.optimizer import Update, update_all
 from deepnlp.parameter import Parameter
 
 STREAMS = 100  # rows of the training text that the statistics are taken from
@@ -77,13 +78,18 @@ def dynamic_perplexity(
     rms = _root_mean_square(model, trained, train, segment)
     mean = sum(float(xp.sum(R)) for R in rms) / sum(R.size for R in rms)
     pull = [decay * xp.minimum(1 / decay, R / mean) if decay and mean else 0 * R for R in rms]
+    kept = [{"W0": W0, "pull": D, "rate": lr / (R + eps)} for W0, D, R in zip(start, pull, rms)]
     model.reset_state()
     total = 0.0
     for loss, targets in _losses(model, ids, 1, segment):
         total += loss * targets
-        for p, W0, R, pulled in zip(trained, start, rms, pull, strict=True):
-            p.value += pulled * (W0 - p.value) - lr * p.grad / (R + eps)
+        update_all(_learn, [Update(p.value, p.grad, k, {}) for p, k in zip(trained, kept)])
     return exponential(total / (len(ids) - 1))
+
+
+def _learn(W: Array, g: Array, W0: Array, pull: Array, rate: Array) -> None:
+    """The rule above, element by element, with lambda D and lr / (R + epsilon) as arrays."""
+    W += pull * (W0 - W) - rate * g
 
 
 def _root_mean_square(
