@@ -20,7 +20,8 @@ The file goes from the equations to the layers: :func:`lstm_step` and :func:`lst
 then :class:`LSTM`, one step with all its gradients, and :class:`TimeLSTM`, T steps. The loop over
 time, the same for all cells, is in ``recurrent.py``. TimeLSTM runs a quick form of the steps, whose
 results differ by rounding alone: on NumPy ``lstm_steps`` in ``kernels/fast.py``, which works in
-place, on a GPU ``kernels/cuda/lstm.cu``. ``DEEPNLP_KERNELS=plain`` lets it run the steps below.
+place, on a GPU ``kernels/cuda/lstm.cu``, or ``loop.cu``, which has the loop too.
+``DEEPNLP_KERNELS=plain`` lets it run the steps below.
 
 ``python -m deepnlp.layers.lstm`` checks the gradients of a step against slopes of its forward, and
 prints how much of a gradient is left after 50 steps of an RNN and of LSTMs, and how much of it
