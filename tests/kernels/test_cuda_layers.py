@@ -41,7 +41,7 @@ LAUNCHES = {
 @by_layer(example for example in LAYERS if example.covers.__name__ in LAUNCHES)
 @together(dtype=["float32", "float64"])
 def test_no_layer_has_to_do_without_its_kernels(cuda_kernels, case, dtype):
-    """What a layer hands over has a layout that the kernels take: a launch for each step, or for all."""
+    """What a layer hands over has a layout that the kernels take: a launch a step, or for all."""
     layer, inputs = case.make(dtype)
     cuda_kernels.launches.clear()
     run(layer, inputs)

@@ -1,8 +1,9 @@
 """The steps of the recurrent layers on CuPy: one or two launches between two products.
 
-Of an LSTM all steps are one launch where that is possible (:mod:`.loop`). They work in place as :class:`deepnlp.kernels.steps.LSTMSteps` does: forward writes the gates over
-a, and the way back turns factors, computed for all steps together, into gradients. What the kernels
-do not take, such as complex numbers, is left to the plain steps.
+Of an LSTM all steps are one launch where that is possible (:mod:`.loop`). They work in place as
+:class:`deepnlp.kernels.steps.LSTMSteps` does: forward writes the gates over a, and the way back
+turns factors, computed for all steps together, into gradients. What the kernels do not take, such
+as complex numbers, is left to the plain steps.
 """
 
 from typing import Any
@@ -41,12 +42,14 @@ class LSTMLoop(LSTMSteps):
 
     def forward_all(self) -> bool:
         """All steps in one launch."""
-        return loop.lstm_loop(self.a, self.weights[0], *self.states, self._tanh_c)
+        (h, c), (Wh,) = self.states, self.weights
+        return loop.lstm_loop(self.a, Wh, h, c, self._tanh_c)
 
     def backward_all(self, dhs_above: Array, *final: Array) -> Any:
         """All steps back in one launch, which turns the gradients given into those returned."""
-        of = (dhs_above, self.a, self.weights[0], self._tanh_c, self.da[0])
-        return final if loop.lstm_loop_backward(*of, *final) else None
+        (dh, dc), (Wh,), (da,) = final, self.weights, self.da
+        done = loop.lstm_loop_backward(dhs_above, self.a, Wh, self._tanh_c, da, dh, dc)
+        return final if done else None
 
 
 class RNNSteps(Steps):
