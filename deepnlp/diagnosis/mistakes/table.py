@@ -26,8 +26,8 @@ class Row:
         A name of the list; empty where it depends on the place.
     says : str
         The sentence, with names of what is known at the place in braces.
-    formula : callable, optional
-        Of numbers by name, such as ``p``, ``a``, ``b`` and ``y``.
+    formula : callable
+        Of numbers by name, such as ``p``, ``a``, ``b`` and ``y``; None comes where a row has none.
     text : str
         The formula as it is written.
     """
@@ -35,13 +35,8 @@ class Row:
     key: str
     cause: str
     says: str
-    formula: Callable[..., Any] | None = None
+    formula: Callable[..., Any] = lambda: None
     text: str = ""
-
-    def value(self, **numbers: Any) -> Any:
-        """The formula's value."""
-        assert self.formula is not None
-        return self.formula(**numbers)
 
     def guess(
         self, gradients: Any, *, cause: str = "", tier: int = 0, edit: Any = None, **details: Any
