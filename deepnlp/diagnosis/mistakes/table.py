@@ -62,11 +62,10 @@ def phrase(key: str, **details: Any) -> str:
 
 @cache
 def rows(kind: str) -> tuple[Row, ...]:
-    """The formulas that stand in a table ``[[kind]]`` in place of the right one."""
-    found = _table().get(kind, [])
+    """The formulas of a kind, which stand in place of the right one."""
     return tuple(
-        Row(f"{kind}: {r['is']}", r["cause"], r.get("says", ""), formula(r["is"]), r["is"])
-        for r in found
+        Row(f"{kind}: {text}", cause, says, formula(text), text)
+        for text, cause, says in _table()["formulas"].get(kind, [])
     )
 
 
