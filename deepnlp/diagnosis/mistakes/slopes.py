@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy
@@ -198,23 +197,11 @@ def _mistakes(function: str) -> list[Row]:
         if place in entry:
             says = f"the derivative is taken with {x} in place of {y}, `{entry[place]}`"
             found.append(Row(place, c.DERIVATIVE_AT_INPUT, says, formula(entry[place])))
-    return [*found, *rows("function"), *_slopes_of_others(function)]
-
-
-def _slopes_of_others(function: str) -> Iterator[Row]:
-    """The whole derivatives of other functions."""
-    others = ["sigmoid", "silu", "gelu", "gelu with tanh", "mish", "softsign"]
-    if "product" not in functions()[function]:  # of which it is one of the terms
-        others.append("softplus")
-    for other in others:
-        if other != function and ("value" in functions()[function] or function == "tanh"):
-            says = f"the derivative is that of {other}"
-            yield Row(says, c.DERIVATIVE_MISSING, says, partial(_slope_of, other))
-
-
-def _slope_of(function: str, x: HostArray, **_: HostArray) -> HostArray:
-    entry = functions()[function]
-    return numpy.asarray(entry["slope"](x=x, y=entry["value"](x=x)))
+    found += rows("function")
+    if "value" in entry or function == "tanh":
+        found += rows("another function")
+        found += () if entry.get("product") else rows("another function, no product")
+    return found
 
 
 def wrong_derivatives(problem: Problem) -> Iterator[Guess]:

@@ -111,6 +111,7 @@ NAMES: dict[str, Any] = {
        "arctan", "sinh", "abs", "where", "logaddexp", "pi", "log1p", "sum", "mean")},
     "sigmoid": _sigmoid, "softmax": _softmax, "cdf": _cdf, "min": min,
     "total": lambda a, axis=-1: numpy.sum(a, axis=axis, keepdims=True),
+    "slope": lambda name, x: functions()[name]["slope"](x=x, y=functions()[name]["value"](x=x)),
     "average": lambda a, axis=-1: numpy.mean(a, axis=axis, keepdims=True),
 }  # fmt: skip
 """What a formula may use besides the numbers at its place."""
