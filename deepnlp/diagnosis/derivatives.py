@@ -15,6 +15,7 @@ HostArray = numpy.ndarray[Any, Any]
 
 UNARY: dict[str, Callable[[HostArray, HostArray], Any]] = {
     "gather": lambda x, y: 1.0,
+    "extreme": lambda x, y: 1.0,  # of the entries that were taken
     "negative": lambda x, y: -1.0,
     "exp": lambda x, y: y,
     "expm1": lambda x, y: y + 1,
@@ -51,7 +52,7 @@ BINARY: dict[str, Callable[[HostArray, HostArray, HostArray], tuple[Any, Any]]] 
 }
 """Derivatives of y = f(a, b) with respect to a and to b."""
 
-LINEAR = ("matmul", "sum", "einsum", "extreme", "call")
+LINEAR = ("matmul", "sum", "einsum", "call")
 """Operations whose derivative is more than a product entry by entry."""
 
 LARGEST_CALL = 2000
@@ -92,10 +93,8 @@ def linear_vjp(node: Any, g: HostArray, operands: list[HostArray]) -> list[HostA
         return _matmul(g, *operands)
     if node.op == "call":
         axes = range(g.ndim - 1)
-        found = [node.jacobian(j, operands) for j in range(len(operands))]
+        found = node.jacobians(operands)
         return [numpy.tensordot(one, g, axes=(axes, axes)) for one in found]
-    if node.op == "extreme":
-        return [numpy.expand_dims(g, node.axes) * node.chosen[..., None]]
     if node.op == "sum":
         kept = numpy.expand_dims(g, node.axes)
         return [numpy.broadcast_to(kept, (*operands[0].shape, g.shape[-1]))]
@@ -116,6 +115,11 @@ def _matmul(g: HostArray, A: HostArray, B: HostArray) -> list[HostArray]:
         dA.reshape((*dA.shape[:-3], k, e)) if A.ndim == 1 else dA,
         dB.reshape((*dB.shape[:-3], k, e)) if B.ndim == 1 else dB,
     ]
+
+
+def jacobians(function: Any, operands: list[HostArray]) -> list[HostArray]:
+    """Derivatives of a function of arrays with respect to each operand; see :func:`jacobian`."""
+    return [jacobian(function, operands, j) for j in range(len(operands))]
 
 
 def jacobian(function: Callable[..., Any], operands: list[HostArray], j: int) -> HostArray:

@@ -8,16 +8,16 @@ from deepnlp.diagnosis.tape import TraceError
 from deepnlp.diagnosis.traced import FUNCTIONS, Traced, by_differences, pair, record, strip
 
 
+def _axes(x: Any, axis: Any) -> tuple[int, ...]:
+    """The axes that are summed, or of which the largest is taken, counted from the first."""
+    given = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple(k % x.ndim for k in given)
+
+
 def _sum(x: Any, axis: Any = None, *_: Any, keepdims: bool = False, **options: Any) -> Any:
-    if axis is None:
-        axes = tuple(range(x.ndim))
-    else:
-        axes = tuple(a % x.ndim for a in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = _axes(x, axis)
     total = record(x.tape, "sum", numpy.sum(x.values_, axis=axes), x, axes=axes)
-    if keepdims:
-        shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
-        total = total.reshape(shape)
-    return total
+    return numpy.expand_dims(total, axes) if keepdims else total
 
 
 def _mean(x: Any, axis: Any = None, *_: Any, keepdims: bool = False, **options: Any) -> Any:
@@ -37,23 +37,17 @@ def _std(x: Any, axis: Any = None, **options: Any) -> Any:
     return numpy.sqrt(_var(x, axis, **options))
 
 
-def _extreme(name: str) -> Any:
-    pick = {"max": numpy.argmax, "min": numpy.argmin}[name]
+def _extreme(pick: Any) -> Any:
+    """The largest or the smallest number: one entry is taken, the first of those that are equal."""
 
     def extreme(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
-        axes = (
-            tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        )
-        axes = tuple(k % x.ndim for k in axes)
-        last = numpy.moveaxis(x.values_, axes, range(-len(axes), 0))
+        axes = _axes(x, axis)
+        last = numpy.moveaxis(x, axes, range(-len(axes), 0))
         flat = last.reshape((*last.shape[: x.ndim - len(axes)], -1))
-        where = numpy.expand_dims(pick(flat, axis=-1), -1)
-        chosen = numpy.zeros(flat.shape)
-        numpy.put_along_axis(chosen, where, 1.0, -1)
-        chosen = numpy.moveaxis(chosen.reshape(last.shape), range(-len(axes), 0), axes)
-        values = numpy.take_along_axis(flat, where, -1)[..., 0]
-        found = record(x.tape, "extreme", values, x, axes=axes, chosen=chosen)
-        return found.reshape(numpy.expand_dims(values, axes).shape) if keepdims else found
+        where = numpy.expand_dims(pick(flat.values_, axis=-1), -1)
+        taken = flat._move(lambda a: numpy.take_along_axis(a, where, -1)[..., 0])
+        found = record(x.tape, "extreme", taken.values_, taken)
+        return numpy.expand_dims(found, axes) if keepdims else found
 
     return extreme
 
@@ -181,8 +175,8 @@ FUNCTIONS.update({
     "dot": _dot, "vdot": lambda a, b: _dot(a.reshape(-1), b.reshape(-1)),
     "inner": lambda a, b: _dot(a, numpy.swapaxes(b, -1, -2) if b.ndim > 1 else b),
     "tensordot": _tensordot, "einsum": _einsum,
-    "max": _extreme("max"), "amax": _extreme("max"),
-    "min": _extreme("min"), "amin": _extreme("min"),
+    "max": _extreme(numpy.argmax), "amax": _extreme(numpy.argmax),
+    "min": _extreme(numpy.argmin), "amin": _extreme(numpy.argmin),
     "clip": _clip, "take": _take, "take_along_axis": _take_along_axis, "where": _where,
     "copyto": _copyto, "pad": _pad,
     "nansum": _sum, "nanmean": _mean,

@@ -92,27 +92,18 @@ def with_reasons(problem: Problem, found: dict[str, list[Guess]]) -> dict[str, l
 
     Where a term lacks dy, a repair of the line says more.
     """
-    reasons = not_linear(problem)
     result = dict(found)
-    for name, reason in reasons.items():
-        guesses = found.get(name, [])
-        first = guesses[0] if guesses else None
-        if first is not None and (
-            first.cause == reason.cause or (first.place and _is_term(reason))
-        ):
-            chosen = replace(first, evidence=f"{reason.evidence}; {first.evidence}")
-        elif first is not None and first.place:
-            chosen = replace(
-                reason, evidence=f"{reason.evidence}; {first.evidence}", place=first.place
-            )
-        else:
-            chosen = reason
+    for name, reason in not_linear(problem).items():
+        guesses, chosen = found.get(name, []), reason
+        if guesses:
+            first, told = guesses[0], f"{reason.evidence}; {guesses[0].evidence}"
+            is_term = bool(first.place) and reason.cause == c.TERM_MISSING
+            if first.cause == reason.cause or is_term:
+                chosen = replace(first, evidence=told)
+            elif first.place:
+                chosen = replace(reason, evidence=told, place=first.place)
         result[name] = [chosen, *(g for g in guesses if g.cause != chosen.cause)]
     return result
-
-
-def _is_term(reason: Guess) -> bool:
-    return reason.cause == c.TERM_MISSING
 
 
 def unused(problem: Problem) -> str:

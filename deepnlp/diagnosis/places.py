@@ -4,10 +4,11 @@ import ast
 import linecache
 import re
 import sys
+import traceback
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType
 from typing import Any
 
 _OWN = str(Path(__file__).resolve().parent)
@@ -98,15 +99,20 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 
 @cache
+def tree_of_file(file: str) -> ast.Module:
+    """The syntax tree of a file; one without statements where there is none."""
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+@cache
 def _parsed(file: str) -> tuple[dict[int, ast.stmt], dict[tuple[int, int, int, int], ast.expr]]:
     """The innermost statement by line, and the expressions by where they stand."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return {}, {}
     statements: dict[int, ast.stmt] = {}
     expressions: dict[tuple[int, int, int, int], ast.expr] = {}
-    for node in ast.walk(tree):  # outer nodes come before inner ones
+    for node in ast.walk(tree_of_file(file)):  # outer nodes come before inner ones
         if isinstance(node, ast.stmt):
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                 statements[line] = node
@@ -158,18 +164,21 @@ def told_in_shapes(error: Exception) -> str:
     """
     if not isinstance(error, ValueError) or not _SHAPES.search(str(error)):
         return ""
-    frames = [f for f in _frames(error) if not _is_library(f.tb_frame.f_code.co_filename)]
-    if not frames:
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    places = zip(frames, traceback.extract_tb(error.__traceback__))
+    own = [(frame, place) for frame, place in places if not _is_library(place.filename)]
+    if not own:
         return ""
-    last = frames[-1]
-    span = _span(last.tb_frame.f_code, last.tb_lasti)
-    expression = None if span is None else expression_at(span)
-    if span is None or expression is None:
+    frame, last = own[-1]
+    columns = last.colno or 0, last.end_colno or 0
+    span = last.filename, last.lineno or 0, last.end_lineno or 0, *columns
+    expression = expression_at(span)
+    if expression is None:
         return ""
     shapes: dict[str, tuple[int, ...]] = {}
     for node in ast.walk(expression):
         if isinstance(node, ast.Name | ast.Attribute):
-            value: Any = {**last.tb_frame.f_locals}
+            value: Any = {**frame.f_locals}
             for name in ast.unparse(node).split("."):
                 value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
             if isinstance(getattr(value, "shape", None), tuple):
@@ -177,14 +186,6 @@ def told_in_shapes(error: Exception) -> str:
     inner = {name.removesuffix(".T") for name in shapes if name.endswith(".T")}
     told = ", ".join(f"{n} has shape {shape}" for n, shape in shapes.items() if n not in inner)
     return told and f"in line {span[1]}, `{shortened(source_of(span[0], expression))}`: {told}"
-
-
-def _frames(error: Exception) -> list[TracebackType]:
-    found, step = [], error.__traceback__
-    while step is not None:
-        found.append(step)
-        step = step.tb_next
-    return found
 
 
 def _is_library(file: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.reverse import Edit, Joined
+from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.trace import Trace, follow
 from deepnlp.gradcheck.causes import FACTOR
 from deepnlp.gradcheck.names import LABELS
@@ -21,6 +21,7 @@ from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Input
+from deepnlp.gradcheck.walking import mapped
 
 
 @dataclass
@@ -56,7 +57,7 @@ class Guess:
     cause: str
     evidence: str
     gradients: Any = field(repr=False)
-    edit: Edit | Joined | None = field(default=None, repr=False)
+    edit: Edit | None = field(default=None, repr=False)
     tier: int = 0
     place: str = ""
     is_edit: bool = False
@@ -91,8 +92,7 @@ class Problem:
         self.work = WORK
         self.not_followed = ""  # why the forward cannot be followed
         self.partial: list[tuple[set[str], Guess]] = []  # guesses that explain a part
-        self.base: Joined | None = None  # edits that are known already
-        self.explained: dict[str, list[Guess]] = {}  # by row, once computed
+        self.base: Edit | None = None  # edits that are known already
 
     def recall(self, what: str, compute: Callable[[], Any]) -> Any:
         """Compute something once, and remember it."""
@@ -119,9 +119,9 @@ class Problem:
         may cost is done, the remaining edits are left out.
         """
         waiting: list[Guess] = []
-        edits: list[Edit | Joined] = []
+        edits: list[Edit] = []
         for guess in guesses:
-            if isinstance(guess.gradients, Edit | Joined):
+            if isinstance(guess.gradients, Edit):
                 guess.edit = edit = guess.gradients
                 self.work -= self.followed.tape.size
                 if self.work < 0:
@@ -132,7 +132,7 @@ class Problem:
                 yield guess
         if not waiting:
             return
-        for guess, gradients in zip(waiting, self.followed.reverse.run(edits)):
+        for guess, gradients in zip(waiting, self.followed.run(edits)):
             guess.gradients = gradients
             yield guess
 
@@ -142,25 +142,22 @@ class Problem:
         return frozenset(n for n in self.right if n not in self.bad and self.right[n].any())
 
     @cached_property
-    def _dependence(self) -> tuple[list[str], HostArray]:
-        """Names of the variables, and by ticket the set of those it depends on, as bits."""
+    def _dependence(self) -> HostArray:
+        """By ticket and variable, whether the one depends on the other."""
         trace = self.followed
-        names = list(trace.variables)
-        bits = numpy.zeros(trace.tape.size, dtype=numpy.int64)
-        for k, name in enumerate(names[:62]):
-            bits[trace.variables[name]] = 1 << k
+        depends = numpy.zeros((trace.tape.size, len(trace.variables)), dtype=bool)
+        for k, tickets in enumerate(trace.variables.values()):
+            depends[tickets, k] = True
         for node in trace.nodes:
-            of_operands = [numpy.bitwise_or.reduce(bits[t], axis=None) for _, t in node.operands]
-            bits[node.tickets] = numpy.bitwise_or.reduce(of_operands)
-        return names, bits
+            taken = numpy.concatenate([t.reshape(-1) for _, t in node.operands])
+            depends[node.tickets] = depends[taken].any(axis=0)
+        return depends
 
-    def reached(self, tickets: list[HostArray]) -> frozenset[str]:
+    def reached(self, tickets: HostArray) -> frozenset[str]:
         """Names of the variables that numbers depend on."""
-        names, bits = self._dependence
-        found = 0
-        for one in tickets:
-            found |= int(numpy.bitwise_or.reduce(bits[one], axis=None))
-        return frozenset(name for k, name in enumerate(names) if found >> k & 1)
+        names = list(self.followed.variables)
+        found = numpy.flatnonzero(self._dependence[tickets.reshape(-1)].any(axis=0))
+        return frozenset(names[k] for k in found)
 
     @cached_property
     def is_random(self) -> bool:
@@ -235,23 +232,20 @@ class Problem:
             names.append(f"{factor:.6g}")
         return " = ".join(names)
 
-    def tolerance(self, name: str) -> float:
+    @cached_property
+    def _tolerances(self) -> dict[str, float]:
         """How close a prediction must come to what was found.
 
         It must be much closer than the right gradient: where that is off by only 1e-6, most wrong
         guesses are as close.
         """
-        return self._tolerances[name]
-
-    @cached_property
-    def _tolerances(self) -> dict[str, float]:
         apart = {name: distance(self.wrong[name], self.right[name]) for name in self.bad}
         return {name: min(TOLERANCE, 0.1 * apart.get(name, 1.0)) for name in self.right}
 
     def fits(self, name: str, predicted: HostArray) -> bool:
         """Whether a prediction is what was found."""
         least = ROUNDING * float(numpy.abs(self.right[name]).max(initial=0.0))
-        return distance(self.wrong[name], predicted, least) <= self.tolerance(name)
+        return distance(self.wrong[name], predicted, least) <= self._tolerances[name]
 
     def explained_by(self, guess: Guess) -> set[str]:
         """The wrong gradients that a guess predicts; none if it makes a right one wrong."""
@@ -306,12 +300,13 @@ class Problem:
 
         Of the names of its multiple, those stay that fit both times.
         """
-        if not explained or guess.hypothesis is None or self.base is not None:
-            return True
+        again = guess.hypothesis
+        if again is None or guess.place or not explained or self.base is not None:
+            return True  # a repair, which has a place, is proved elsewhere
         fresh = self.fresh
         if fresh is None or not explained <= set(fresh.bad):
             return True
-        tried = guess.hypothesis(fresh) if name is None else guess.hypothesis(fresh, name)
+        tried = again(fresh) if name is None else again(fresh, name)
         for other in fresh.resolved(one for one in tried if one.key == guess.key):
             found = other.gradients
             if all(n in found and fresh.fits(n, found[n]) for n in explained):
@@ -337,20 +332,19 @@ class Problem:
             if distance(self.right[name], predicted) > 1e-9
         }
 
-    def after(self, edit: Edit | Joined) -> Problem:
+    def after(self, edit: Edit) -> Problem:
         """What remains to be explained if a mistake is known."""
         rest = copy.copy(self)
-        rest.base = Joined([edit]) if isinstance(edit, Edit) else edit
+        rest.base = edit
         trace = copy.copy(self.followed)
-        for name in ("adjoint", "right"):
-            vars(trace).pop(name, None)
-        vars(trace)["adjoint"] = trace.reverse.adjoint([rest.base])[:, 0]
+        vars(trace).pop("right", None)
+        vars(trace)["adjoint"] = trace.adjoints([edit])[:, 0]
         for name in ("must_stay", "_right_first", "_tolerances"):
             vars(rest).pop(name, None)
         vars(rest)["trace"] = trace
         rest.right = trace.right
         rest.bad = [n for n in self.bad if distance(self.wrong[n], rest.right[n]) > TOLERANCE]
-        rest.work, rest.partial, rest.explained, rest._remembered = WORK // 4, [], {}, {}
+        rest.work, rest.partial, rest._remembered = WORK // 4, [], {}
         return rest
 
 
@@ -399,7 +393,7 @@ def elsewhere(subject: Subject, rng: Any, sizes: Collection[int]) -> Subject:
     whose backward takes no other gradient than 1 keeps this.
     """
     subject = copy.deepcopy(subject)
-    subject.inputs[:] = [_longer(value, sizes) for value in subject.inputs]
+    subject.inputs[:] = mapped(lambda one: _longer(one, sizes), subject.inputs)
     for variable in subject.variables.values():
         if not sizes or isinstance(variable, Input):
             value = variable.get()
@@ -419,17 +413,13 @@ def _longer(value: Any, sizes: Collection[int]) -> Any:
 
     Two, so that an even size stays one and a stride of two has another step.
     """
-    if isinstance(value, numpy.ndarray):
-        before = value
-        for axis, n in enumerate(before.shape):
-            if n in sizes:
-                value = numpy.take(value, range(n + 2), axis=axis, mode="clip")
-        value = still_probabilities(value, before)
-    elif isinstance(value, list | tuple):
-        return type(value)(_longer(one, sizes) for one in value)
-    elif isinstance(value, dict):
-        return {key: _longer(one, sizes) for key, one in value.items()}
-    return value
+    if not isinstance(value, numpy.ndarray):
+        return value
+    longer = value
+    for axis, n in enumerate(value.shape):
+        if n in sizes:
+            longer = numpy.take(longer, range(n + 2), axis=axis, mode="clip")
+    return still_probabilities(longer, value)
 
 
 def still_probabilities(value: HostArray, before: HostArray) -> HostArray:
@@ -457,19 +447,29 @@ def is_one(factor: float) -> bool:
     return abs(factor - 1) <= 1.001e-5
 
 
-def ratio(wrong: HostArray, right: HostArray) -> float | None:
+def ratio(
+    wrong: HostArray, right: HostArray, fewest: int = 1, scale: float | None = None
+) -> float | None:
     """The number by which one array is a multiple of another, None if it is none.
+
+    Parameters
+    ----------
+    wrong, right : array
+    fewest : int
+        So many entries that are not 0 must agree with one factor.
+    scale : float, optional
+        What a difference is compared with, in place of the largest entry of the multiple.
 
     Examples
     --------
     >>> ratio(numpy.array([2.0, 4.0]), numpy.array([1.0, 2.0]))
     2.0
     """
-    if wrong.shape != right.shape or wrong.size == 0 or not numpy.isfinite(wrong).all():
+    if wrong.shape != right.shape or not numpy.isfinite(wrong).all():
         return None
-    square = float((right * right).sum())
-    if square == 0:
+    if numpy.count_nonzero(right) < fewest:
         return None
-    factor = float((wrong * right).sum()) / square
+    factor = float((wrong * right).sum()) / float((right * right).sum())
     off = float(numpy.abs(wrong - factor * right).max())
-    return factor if off <= 3e-6 * float(numpy.abs(wrong).max()) else None
+    scale = float(numpy.abs(wrong).max()) if scale is None else scale
+    return factor if off <= TOLERANCE * scale else None

@@ -10,7 +10,7 @@ adjoint has one row for each ticket and one column for each edit.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy
@@ -34,15 +34,12 @@ class Run:
         Gradient with respect to its result.
     passed : dict of int to array
         What it passes on, by number of the operand, for those that carry tickets.
-    adjoint : array (tickets,)
-        The gradient with respect to what comes later is complete here.
     """
 
     number: int
     node: Node
     g: HostArray
     passed: dict[int, HostArray]
-    adjoint: HostArray
 
     def vjp(self, g: HostArray, operands: list[HostArray] | None = None) -> dict[int, HostArray]:
         """What it would pass on for another gradient, or with other operands."""
@@ -51,48 +48,30 @@ class Run:
         return {j: found[j] for j in self.passed}
 
 
-Change = Callable[[Run], "dict[int, HostArray] | Adjoints | None"]
-"""What is passed on instead, to some operands, or to any tickets; None where nothing changes."""
+Change = Callable[[Run], "dict[int, HostArray] | Adjoints"]
+"""What is passed on instead, to some operands, or to any tickets."""
 
 
 @dataclass
 class Edit:
-    """One alteration of the reverse pass.
+    """Alterations of the reverse pass.
 
     Attributes
     ----------
-    change : callable, optional
-        What the nodes in ``at`` pass on instead.
-    at : numbers of nodes
-    scaled : tuple (number of an operand, factor), optional
-        In place of ``change``: multiply what is passed on to this operand, or to all (-1).
-    partial : tuple (number of an operand, arrays by number of the node), optional
-        In its place: the derivative with respect to this operand that is used for the right one.
+    parts : list of (numbers of nodes, Change)
+        Where two alter a node, the later one meets what the earlier one passes on.
     """
 
-    change: Change | None = None
-    at: Collection[int] = ()
-    scaled: tuple[int, float] | None = None
-    partial: tuple[int, dict[int, HostArray]] | None = None
+    parts: list[tuple[Collection[int], Change]] = field(default_factory=list)
 
-    def __add__(self, other: Edit | Joined) -> Joined:
+    def __add__(self, other: Edit) -> Edit:
         """Both."""
-        return Joined([self, *_parts(other)])
+        return Edit([*self.parts, *other.parts])
 
 
-@dataclass
-class Joined:
-    """Several edits in one pass; where two alter a node, the last does, and numbers multiply.
-
-    Attributes
-    ----------
-    edits : list of Edit
-    """
-
-    edits: list[Edit]
-
-    def __add__(self, other: Edit | Joined) -> Joined:
-        return Joined([*self.edits, *_parts(other)])
+def times(factor: float, j: int = -1) -> Change:
+    """What is passed on to operand j, or to all (-1), times a number."""
+    return lambda run: {k: factor * v for k, v in run.passed.items() if j in (-1, k)}
 
 
 class Place:
@@ -151,45 +130,51 @@ class Reverse:
         outputs: list[HostArray],
         weights: list[HostArray],
     ) -> None:
-        self.nodes, self.size = tape.nodes, tape.size
-        self.weights = weights
-        self.outputs = [Place(tickets) for tickets in outputs]
-        self.variables = {name: Place(tickets) for name, tickets in variables.items()}
+        self.tape, self.nodes = tape, tape.nodes
+        self.variables, self.outputs, self.weights = variables, outputs, weights
+        self._starts = [Place(tickets) for tickets in outputs]
         self._results = [Place(node.tickets) for node in self.nodes]
         self._operands = [
             [(j, Place(t)) for j, (_, t) in enumerate(node.operands) if node.carries[j]]
             for node in self.nodes
         ]
-        self.partials = [_partials(node) for node in self.nodes]
+        self._partials = [_partials(node) for node in self.nodes]
 
-    def run(self, edits: Sequence[Edit | Joined]) -> Iterator[dict[str, HostArray]]:
+    def run(self, edits: Sequence[Edit]) -> Iterator[dict[str, HostArray]]:
         """The gradients of all variables under each edit."""
-        columns = int(numpy.clip(_NUMBERS // max(self.size, 1), 1, 128))
+        columns = int(numpy.clip(_NUMBERS // self.tape.size, 1, 128))
         for start in range(0, len(edits), columns):
             batch = edits[start : start + columns]
-            adjoint = self.adjoint(batch)
-            found = {name: place.take(adjoint) for name, place in self.variables.items()}
+            adjoint = self.adjoints(batch)
             for k in range(len(batch)):
-                yield {name: values[..., k].copy() for name, values in found.items()}
+                yield self.of_variables(adjoint[:, k])
 
-    def adjoint(self, edits: Sequence[Edit | Joined]) -> HostArray:
+    def of_variables(self, adjoint: HostArray) -> dict[str, HostArray]:
+        """The gradient of every variable, from those with respect to all tickets."""
+        return {name: numpy.asarray(adjoint[t]) for name, t in self.variables.items()}
+
+    def adjoints(self, edits: Sequence[Edit]) -> HostArray:
         """Gradient with respect to every ticket (tickets, edits)."""
-        adjoint = numpy.zeros((self.size, len(edits)))
-        for place, weight in zip(self.outputs, self.weights):
+        adjoint = numpy.zeros((self.tape.size, len(edits)))
+        for place, weight in zip(self._starts, self.weights):
             place.add(adjoint, numpy.repeat(weight[..., None], len(edits), axis=-1))
-        edited: dict[int, list[tuple[int, Edit]]] = {}
-        for column, one in enumerate(edits):
-            for edit in _parts(one):
-                for number in edit.at:
-                    edited.setdefault(number, []).append((column, edit))
+        edited: dict[int, list[tuple[int, Change]]] = {}
+        for column, edit in enumerate(edits):
+            for numbers, change in edit.parts:
+                for number in numbers:
+                    edited.setdefault(number, []).append((column, change))
         for number in reversed(range(len(self.nodes))):
             g = self._results[number].take(adjoint)
             values = self._passed(number, g)
             if number in edited:
                 values = [v.copy() if v is g or not v.flags.writeable else v for v in values]
-                for column, edit in edited[number]:
+                for column, change in edited[number]:
+                    passed = {
+                        j: v[..., column] for (j, _), v in zip(self._operands[number], values)
+                    }
+                    run = Run(number, self.nodes[number], g[..., column], passed)
                     try:
-                        self._edit(adjoint[:, column], number, g[..., column], values, column, edit)
+                        _alter(run, change, adjoint[:, column])
                     except ValueError:  # shapes that differ from run to run: it would not run
                         adjoint[:, column] = numpy.nan
             for (_, place), value in zip(self._operands[number], values):
@@ -198,7 +183,7 @@ class Reverse:
 
     def _passed(self, number: int, g: HostArray) -> list[HostArray]:
         """What a node passes on to its operands that carry tickets, by the chain rule."""
-        node, found = self.nodes[number], self.partials[number]
+        node, found = self.nodes[number], self._partials[number]
         if found is None:
             values = linear_vjp(node, g, [v for v, _ in node.operands])
             return [values[j] for j, _ in self._operands[number]]
@@ -207,47 +192,24 @@ class Reverse:
             for j, _ in self._operands[number]
         ]
 
-    def _edit(
-        self,
-        adjoint: HostArray,
-        number: int,
-        g: HostArray,
-        values: list[HostArray],
-        column: int,
-        edit: Edit,
-    ) -> None:
-        """Alter one column of what a node passes on."""
-        node = self.nodes[number]
-        passed = {j: v[..., column] for (j, _), v in zip(self._operands[number], values)}
-        altered: dict[int, HostArray] | Adjoints | None
-        if edit.scaled is not None:
-            altered = {
-                j: edit.scaled[1] * v for j, v in passed.items() if edit.scaled[0] in (-1, j)
-            }
-        elif edit.partial is not None:
-            altered = {edit.partial[0]: g * edit.partial[1][number]}
-        elif edit.change is not None:
-            altered = edit.change(Run(number, node, g, passed, adjoint))
-        if altered is None:
-            return
-        if not isinstance(altered, dict):
-            elsewhere, altered = altered, {j: numpy.zeros(()) for j in passed}
-            for tickets, what in elsewhere:
-                numpy.add.at(adjoint, numpy.broadcast_to(tickets, what.shape), what)
-        for j, what in altered.items():
-            if j not in passed:
-                continue
-            if what.shape == passed[j].shape or not what.any():
-                passed[j][...] = what
-            else:  # of the operand's shape, or of one that it was broadcast to
-                passed[j][...] = 0.0
-                shape = numpy.broadcast_shapes(what.shape, node.operands[j][1].shape)
-                tickets = numpy.broadcast_to(node.operands[j][1], shape)
-                numpy.add.at(adjoint, tickets, numpy.broadcast_to(what, shape))
 
-
-def _parts(edit: Edit | Joined) -> list[Edit]:
-    return edit.edits if isinstance(edit, Joined) else [edit]
+def _alter(run: Run, change: Change, adjoint: HostArray) -> None:
+    """Write what is passed on instead over what a node passes on."""
+    altered, passed = change(run), run.passed
+    if not isinstance(altered, dict):
+        elsewhere, altered = altered, {j: numpy.zeros(()) for j in passed}
+        for tickets, what in elsewhere:
+            numpy.add.at(adjoint, numpy.broadcast_to(tickets, what.shape), what)
+    for j, what in altered.items():
+        if j not in passed:
+            continue
+        if what.shape == passed[j].shape or not what.any():
+            passed[j][...] = what
+        else:  # of the operand's shape, or of one that it was broadcast to
+            passed[j][...] = 0.0
+            own = run.node.operands[j][1]
+            shape = numpy.broadcast_shapes(what.shape, own.shape)
+            numpy.add.at(adjoint, numpy.broadcast_to(own, shape), numpy.broadcast_to(what, shape))
 
 
 def _partials(node: Node) -> list[Any] | None:

@@ -1,8 +1,9 @@
 """The search for guesses that explain wrong gradients: all of them, or group by group."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
-from deepnlp.diagnosis.mistakes import EDITS, OF_ALL_ROWS, OF_ONE_ROW
+from deepnlp.diagnosis.mistakes import EDITS, OF_ALL_ROWS, OF_ONE_ROW, Hypothesis
 from deepnlp.diagnosis.problem import Guess, NotFollowedError, Problem
 from deepnlp.diagnosis.rewriting import STEPS, repairs
 from deepnlp.gradcheck import causes as c
@@ -42,7 +43,7 @@ def explain_together(problem: Problem) -> list[Guess]:
         if found:
             break
         for hypothesis in stage:
-            for guess in problem.resolved(_guesses(hypothesis(problem))):
+            for guess in problem.resolved(_guesses(hypothesis, problem)):
                 guess.is_edit = stage in EDITS
                 explained = problem.explained_by(guess)
                 if explained == set(problem.bad):
@@ -54,14 +55,17 @@ def explain_together(problem: Problem) -> list[Guess]:
 
 def explain_row(problem: Problem, name: str) -> list[Guess]:
     """Guesses that explain one wrong gradient."""
-    if name not in problem.explained:
-        problem.explained[name] = [
+
+    def explain() -> list[Guess]:
+        return [
             guess
             for hypothesis in OF_ONE_ROW
-            for guess in _guesses(hypothesis(problem, name))
-            if problem.fits(name, guess.gradients[name])
+            for guess in _guesses(hypothesis, problem, name)
+            if problem.fits(name, guess.gradients[name]) and problem.holds(guess, {name}, name)
         ]
-    return problem.explained[name]
+
+    found: list[Guess] = problem.recall(f"explained {name}", explain)
+    return found
 
 
 def explain_in_groups(problem: Problem) -> dict[str, list[Guess]]:
@@ -105,11 +109,11 @@ def explain_in_rows(problem: Problem) -> dict[str, list[Guess]]:
 
 def repairs_of(problem: Problem, steps: int = STEPS) -> list[Guess]:
     """Changes of the learner's backward that make wrong gradients right, looked for once."""
-    found: list[Guess] = problem.recall("repairs", lambda: list(_guesses(repairs(problem, steps))))
+    found: list[Guess] = problem.recall("repairs", lambda: list(_guesses(repairs, problem, steps)))
     return found
 
 
-STAGES = (*OF_ALL_ROWS, *EDITS[:-1], (repairs_of,), EDITS[-1])
+STAGES: tuple[tuple[Hypothesis, ...], ...] = (*OF_ALL_ROWS, *EDITS[:-1], (repairs_of,), EDITS[-1])
 """Families of hypotheses about all gradients; a later one is tried if no earlier one fits."""
 
 MOST_BASES = 4
@@ -131,13 +135,15 @@ def _better(one: dict[str, list[Guess]], other: dict[str, list[Guess]]) -> dict[
     return min((one, other), key=key)
 
 
-def _guesses(guesses: Iterable[Guess]) -> Iterator[Guess]:
+def _guesses(hypothesis: Hypothesis, problem: Problem, *given: Any) -> Iterator[Guess]:
     """All guesses of a hypothesis, up to where it fails or needs a tape that does not exist.
 
     A check must give its verdict, whatever a forward may hold that a hypothesis did not expect.
     """
     try:
-        yield from guesses
+        for guess in hypothesis(problem, *given):
+            guess.hypothesis = hypothesis
+            yield guess
     except NotFollowedError:
         return
     except Exception:

@@ -11,7 +11,7 @@ import numpy
 
 from deepnlp.diagnosis import functions  # noqa: F401 (fills in what arrays can compute)
 from deepnlp.diagnosis.tape import Tape, TraceError
-from deepnlp.diagnosis.traced import Traced, strip
+from deepnlp.diagnosis.traced import Traced, strip, traced_in
 
 
 class TracingNumpy:
@@ -58,7 +58,7 @@ class TracingNumpy:
         """A function of single numbers, applied to each."""
 
         def apply(*args: Any) -> Any:
-            if not _holds_traced(list(args)):
+            if not traced_in(args):
                 return numpy.vectorize(function, **options)(*args)
             arrays = [a if isinstance(a, Traced) else numpy.asarray(a) for a in args]
             shape = numpy.broadcast_shapes(*(a.shape for a in arrays))
@@ -73,17 +73,11 @@ class TracingNumpy:
         def convert(value: Any, dtype: Any = None, **options: Any) -> Any:
             if isinstance(value, Traced):
                 return value.copy() if name == "array" else value
-            if isinstance(value, list | tuple) and _holds_traced(value):
+            if traced_in(value):
                 return numpy.stack([convert(one) for one in value])
             return getattr(numpy, name)(value, dtype=dtype)
 
         return convert
-
-
-def _holds_traced(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return any(_holds_traced(one) for one in value)
-    return isinstance(value, Traced)
 
 
 class _Module:
@@ -113,28 +107,19 @@ def _as_strided(x: Any, shape: Any = None, strides: Any = None, **options: Any) 
 def _of_math(function: Any) -> Any:
     """The same function for numbers that are followed; None if it is not one of ``math``."""
     name = getattr(function, "__name__", "")
-    if getattr(math, name, None) is not function:
+    if vars(math).get(name) != function:
         return None
     same = {"fabs": "absolute", "pow": "power", "atan": "arctan", "atan2": "arctan2"}.get(
         name, name
     )
 
     def call(*args: Any) -> Any:
-        assert function is not None
-        if not any(isinstance(one, Traced) for one in args):
+        if not traced_in(args):
             return function(*args)
         ufunc = getattr(numpy, same, None) or getattr(import_module("scipy.special"), same, None)
         return function(*args) if ufunc is None else ufunc(*args)
 
     return call
-
-
-class _MathForTraced:
-    """The module ``math``, for numbers that are followed too."""
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(math, name)
-        return (_of_math(found) or found) if callable(found) else found
 
 
 class _FloatMeta(type):
@@ -163,8 +148,9 @@ def numpy_replaced(namespaces: list[dict[str, Any]], stand_in: TracingNumpy) -> 
         The global names of the modules.
     stand_in : TracingNumpy
     """
-    others: dict[int, Any] = {id(numpy): stand_in, id(math): _MathForTraced()}
-    others |= {id(f): _of_math(f) for f in vars(math).values() if callable(f)}
+    of_math = {name: _of_math(f) for name, f in vars(math).items() if _of_math(f)}
+    others: dict[int, Any] = {id(numpy): stand_in, id(math): _Module(math, **of_math)}
+    others |= {id(getattr(math, name)): f for name, f in of_math.items()}
     tricks = numpy.lib.stride_tricks
     others[id(tricks)] = stand_in.lib.stride_tricks
     others[id(tricks.as_strided)] = _as_strided

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.derivatives import LINEAR, HostArray, jacobian, linear_vjp, partials
+from deepnlp.diagnosis.derivatives import LINEAR, HostArray, jacobians, linear_vjp, partials
 from deepnlp.diagnosis.places import Site, site_of_caller
 
 Adjoints = list[tuple[HostArray, HostArray]]
@@ -46,9 +46,7 @@ class Node:
     subscripts : str
         Of an ``einsum``.
     axes : tuple of int
-        Of a ``sum`` or of a maximum.
-    chosen : array, optional
-        1 where a maximum stands, 0 elsewhere.
+        Of a ``sum``.
     function : callable, optional
         Of the operands, where the operation is a call of a function without a formula here.
     """
@@ -60,7 +58,6 @@ class Node:
     site: Site
     subscripts: str = ""
     axes: tuple[int, ...] = ()
-    chosen: HostArray | None = None
     function: Callable[..., Any] | None = None
 
     @cached_property
@@ -93,17 +90,13 @@ class Node:
         return [g * partial for partial in partials(self.op, operands, y)]
 
     @cached_property
-    def _jacobians(self) -> list[HostArray]:
-        assert self.function is not None
-        own = [v for v, _ in self.operands]
-        return [jacobian(self.function, own, j) for j in range(len(own))]
+    def _own_jacobians(self) -> list[HostArray]:
+        return jacobians(self.function, [v for v, _ in self.operands])
 
-    def jacobian(self, j: int, operands: list[HostArray]) -> HostArray:
-        """Derivatives of a call with respect to operand j; computed once for its own operands."""
-        if all(a is b for a, (b, _) in zip(operands, self.operands)):
-            return self._jacobians[j]
-        assert self.function is not None
-        return jacobian(self.function, operands, j)
+    def jacobians(self, operands: list[HostArray]) -> list[HostArray]:
+        """Derivatives of a call with respect to each operand; once for its own operands."""
+        is_own = all(a is b for a, (b, _) in zip(operands, self.operands))
+        return self._own_jacobians if is_own else jacobians(self.function, operands)
 
 
 @dataclass

@@ -16,67 +16,27 @@ from deepnlp.diagnosis.traced import Traced
 from deepnlp.diagnosis.traced import variable as variable_of
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
-from deepnlp.gradcheck.walking import containers
+from deepnlp.gradcheck.walking import holders
 
 
-class Trace:
+class Trace(Reverse):
     """The operations of one forward, from the variables of a subject to its outputs.
 
-    Parameters
-    ----------
-    tape : Tape
-    variables : dict of str to tickets
-    outputs : list of tickets
-    weights : list of array
-        Gradients with respect to the outputs.
-
-    Attributes
-    ----------
-    owner : array
-        Number of the node that made a ticket, -1 for those of variables and constants.
+    Its reverse pass gives the gradients; the rest says from where in the program a number comes.
     """
-
-    def __init__(
-        self,
-        tape: Tape,
-        variables: dict[str, HostArray],
-        outputs: list[HostArray],
-        weights: list[HostArray],
-    ) -> None:
-        self.tape, self.nodes = tape, tape.nodes
-        self.variables, self.outputs, self.weights = variables, outputs, weights
-        self.owner = numpy.full(tape.size, -1)
-        for number, node in enumerate(self.nodes):
-            self.owner[node.tickets] = number
 
     # --- Backwards --------------------------------------------------------------------------
 
     @cached_property
-    def reverse(self) -> Reverse:
-        """The reverse pass, made ready to run with many edits."""
-        return Reverse(self.tape, self.variables, self.outputs, self.weights)
-
-    @cached_property
     def right(self) -> dict[str, HostArray]:
         """Gradient of every variable."""
-        return {
-            n: place.take(self.adjoint[:, None])[..., 0]
-            for n, place in self.reverse.variables.items()
-        }
+        return self.of_variables(self.adjoint)
 
     @cached_property
     def adjoint(self) -> HostArray:
         """Gradient with respect to every ticket."""
-        return self.reverse.adjoint([Edit()])[:, 0]
-
-    def gradient_at(self, number: int) -> HostArray:
-        """Gradient with respect to the result of a node."""
-        found: HostArray = self.adjoint[self.nodes[number].tickets]
+        found: HostArray = self.adjoints([Edit()])[:, 0]
         return found
-
-    def gradients(self, edit: Edit | None = None) -> dict[str, HostArray]:
-        """Gradient of every variable under one edit."""
-        return next(iter(self.reverse.run([edit or Edit()])))
 
     @cached_property
     def is_used(self) -> HostArray:
@@ -93,6 +53,14 @@ class Trace:
             for number, node in enumerate(self.nodes)
             if marked[node.tickets].any() or any(marked[t].any() for _, t in node.operands)
         ]
+
+    @cached_property
+    def owner(self) -> HostArray:
+        """Number of the node that made a ticket, -1 for those of variables and constants."""
+        owner = numpy.full(self.tape.size, -1)
+        for number, node in enumerate(self.nodes):
+            owner[node.tickets] = number
+        return owner
 
     @cached_property
     def rounds(self) -> HostArray:
@@ -166,30 +134,6 @@ def _output_tickets(y: Any) -> HostArray:
 
 def _namespaces(layer: Any, functions: list[Any]) -> list[dict[str, Any]]:
     """Global names of the modules in which an object's methods and their helpers are written."""
-    found: dict[int, dict[str, Any]] = {}
-
-    def add(function: Any, depth: int) -> None:
-        names = getattr(inspect.unwrap(function), "__globals__", None)
-        if names is None or id(names) in found or depth == 0:
-            return
-        if names.get("__name__", "").split(".")[0] in ("numpy", "deepnlp"):
-            return
-        found[id(names)] = names
-        for value in list(names.values()):
-            if inspect.isfunction(value):
-                add(value, depth - 1)
-            elif inspect.isclass(value):
-                for method in vars(value).values():
-                    if inspect.isfunction(method):
-                        add(method, depth - 1)
-
-    for function in functions:
-        add(getattr(function, "__func__", function), 4)
-    objects = [layer] + [v for h in containers(layer) if isinstance(h, dict) for v in h.values()]
-    objects += [v for h in containers(layer) if isinstance(h, list | tuple) for v in h]
-    for one in objects:
-        for base in type(one).__mro__:
-            for method in vars(base).values():
-                if inspect.isfunction(method):
-                    add(method, 4)
-    return list(found.values())
+    owners = [holder.owner for holder in holders(layer, *functions, shared=True)]
+    spaces = [one.__globals__ for one in owners if inspect.isfunction(one)]
+    return list({id(one): one for one in spaces}.values())

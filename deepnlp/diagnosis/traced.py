@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from deepnlp.diagnosis.derivatives import LARGEST_CALL, HostArray
 from deepnlp.diagnosis.places import site_of_caller
 from deepnlp.diagnosis.tape import Tape, TraceError
+from deepnlp.gradcheck.walking import leaves, mapped
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """Functions of NumPy that compute, by name; ``functions`` fills it in."""
@@ -17,8 +19,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 _REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min"}
 
 
-class Traced:
+class Traced(NDArrayOperatorsMixin):
     """An array whose numbers carry tickets; a forward uses it like a NumPy array.
+
+    Its operators are the ufuncs of NumPy, which come to ``__array_ufunc__``.
 
     Parameters
     ----------
@@ -34,26 +38,8 @@ class Traced:
 
     # --- What it looks like ------------------------------------------------------------------
 
-    @property
-    def T(self) -> Any:
-        """As of an array."""
-        return self._move(numpy.transpose)
-
-    @property
-    def real(self) -> Traced:
-        """Itself: nothing here is complex."""
-        return self
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __len__(self) -> int:
         return len(self.values_)
-
-    def __neg__(self) -> Any:
-        return numpy.negative(self)
-
-    def __abs__(self) -> Any:
-        return numpy.absolute(self)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
@@ -88,16 +74,6 @@ class Traced:
         self.values_[index], self.tickets[index] = values, tickets
         self.tape.overwritten.append((before, numpy.array(self.tickets[index])))
 
-    def reshape(self, *shape: Any, **options: Any) -> Any:
-        """As of an array."""
-        if len(shape) == 1 and isinstance(shape[0], tuple | list):
-            shape = tuple(shape[0])
-        return self._move(lambda a: a.reshape(shape, **options))
-
-    def transpose(self, *axes: Any) -> Any:
-        """As of an array."""
-        return self._move(lambda a: a.transpose(*axes))
-
     def astype(self, dtype: Any, **options: Any) -> Any:
         """A copy; of floating-point numbers the type stays, others have no gradient."""
         if dtype is bool or dtype is int or numpy.dtype(dtype).kind in "biu":
@@ -112,20 +88,12 @@ class Traced:
         """A number of it, followed like the array."""
         return self.reshape(-1)[0] if not index else self[index]
 
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """As of an array of the same layout; values and tickets are equally wide."""
-        return self.values_.strides
-
-    @property
-    def flat(self) -> Traced:
-        """All numbers in a row; a copy."""
-        return self.reshape(-1)
-
     def __getattr__(self, name: str) -> Any:
         found = getattr(numpy.ndarray, name, None)
         if name.startswith("__") or found is None:
             raise AttributeError(f"an array has no {name}")
+        if name in _VIEWS:
+            return self._move(_VIEWS[name])
         if not callable(found):  # shape, dtype and the like
             return getattr(self.values_, name)
         if name in ("sort", "partition"):
@@ -145,9 +113,7 @@ class Traced:
             where, old = options.pop("where"), numpy.nan if out is None else out[0]
             result = FUNCTIONS["where"](where, ufunc(*inputs, **options), old)
             return result if out is None else self._write(out, result)
-        name = {"true_divide": "divide", "float_power": "power", "abs": "absolute"}.get(
-            ufunc.__name__, ufunc.__name__
-        )
+        name = "power" if ufunc is numpy.float_power else ufunc.__name__
         values = [pair(one)[0] for one in inputs]
         if method == "reduce" and name in _REDUCTIONS:
             options.setdefault("axis", 0)
@@ -198,13 +164,16 @@ def called(tape: Tape, function: Any, args: Any, options: Any) -> Any:
 
 def by_differences(tape: Tape, function: Any, args: Any, options: Any) -> Any:
     """The same for a function without a formula; what gives no numbers is called as it is."""
-    followed: list[Traced] = []
-    _collect([*args, *options.values()], followed)
+    followed = traced_in([args, options])
     values = [one.values_ for one in followed]
 
     def compute(*arrays: Any) -> Any:
         left = iter(arrays)
-        return function(*_put(args, left), **{k: _put(v, left) for k, v in options.items()})
+
+        def put(one: Any) -> Any:
+            return next(left).copy() if isinstance(one, Traced) else one
+
+        return function(*mapped(put, args), **mapped(put, options))
 
     result = compute(*values)
     several = isinstance(result, list | tuple)
@@ -228,48 +197,6 @@ def _part(compute: Callable[..., Any], k: int | None) -> Callable[..., Any]:
     return lambda *arrays: numpy.asarray(compute(*arrays) if k is None else compute(*arrays)[k])
 
 
-def _collect(args: Any, found: list[Traced]) -> None:
-    """The arrays that are followed among arguments, in order."""
-    for one in args:
-        if isinstance(one, Traced):
-            found.append(one)
-        elif isinstance(one, list | tuple):
-            _collect(one, found)
-
-
-def _put(args: Any, arrays: Iterator[Any]) -> Any:
-    """Arguments with other arrays in the place of those that are followed, in the same order."""
-    if isinstance(args, Traced):
-        return next(arrays).copy()
-    return type(args)(_put(a, arrays) for a in args) if isinstance(args, list | tuple) else args
-
-
-def _operator(name: str, swapped: bool = False) -> Any:
-    ufunc = getattr(numpy, name)
-    return lambda self, other: ufunc(other, self) if swapped else ufunc(self, other)
-
-
-def _in_place(name: str) -> Any:
-    def apply(self: Traced, other: Any) -> Traced:
-        self[...] = getattr(numpy, name)(self, other)
-        return self
-
-    return apply
-
-
-for _symbol, _name in {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power",
-    "matmul": "matmul", "mod": "remainder", "floordiv": "floor_divide",
-}.items():  # fmt: skip
-    setattr(Traced, f"__{_symbol}__", _operator(_name))
-    setattr(Traced, f"__r{_symbol}__", _operator(_name, swapped=True))
-    setattr(Traced, f"__i{_symbol}__", _in_place(_name))
-for _symbol, _name in {
-    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
-    "ne": "not_equal",
-}.items():  # fmt: skip
-    setattr(Traced, f"__{_symbol}__", _operator(_name))
-
 MOVERS = {
     "sliding_window_view", "require", "asfortranarray",
     "concatenate", "stack", "hstack", "vstack", "column_stack", "dstack", "split",
@@ -282,6 +209,11 @@ MOVERS = {
     "put_along_axis", "putmask",
 }  # fmt: skip
 """Functions that move numbers and compute nothing."""
+
+_VIEWS: dict[str, Callable[..., Any]] = {
+    "T": numpy.transpose, "mT": numpy.matrix_transpose, "real": numpy.real, "flat": numpy.ravel,
+}  # fmt: skip
+"""Attributes of an array that hold its numbers, and the functions that give the same."""
 
 _FLAT = ("sign", "floor", "ceil", "rint", "trunc", "floor_divide")
 """Functions whose derivative is 0."""
@@ -298,26 +230,28 @@ def _apply_to_both(tape: Tape, function: Any, args: Any, options: Any) -> Any:
     return Traced(tape, values, tickets)
 
 
+def traced_in(args: Any) -> list[Traced]:
+    """The arrays that are followed among arguments, in order."""
+    return [one for _, one in leaves(args) if isinstance(one, Traced)]
+
+
 def strip(args: Any) -> Any:
     """The numbers without their tickets."""
-    if isinstance(args, Traced):
-        return args.values_
-    if isinstance(args, list | tuple):
-        return type(args)(strip(one) for one in args)
-    return args
+    return mapped(lambda one: one.values_ if isinstance(one, Traced) else one, args)
 
 
 def tickets_in(args: Any) -> Any:
     """Tickets for arrays that are followed, 0 for other arrays of floating-point numbers."""
-    if isinstance(args, Traced):
-        return args.tickets
-    if isinstance(args, list | tuple):
-        return type(args)(tickets_in(one) for one in args)
-    if isinstance(args, float | numpy.floating):
+    return mapped(_tickets_of, args)
+
+
+def _tickets_of(one: Any) -> Any:
+    if isinstance(one, Traced):
+        return one.tickets
+    if isinstance(one, float | numpy.floating):
         return 0
-    if isinstance(args, numpy.ndarray) and args.dtype.kind == "f":
-        return numpy.zeros(args.shape, dtype=int)
-    return args
+    is_real = isinstance(one, numpy.ndarray) and one.dtype.kind == "f"
+    return numpy.zeros(one.shape, dtype=int) if is_real else one
 
 
 def pair(value: Any) -> tuple[HostArray, HostArray]:

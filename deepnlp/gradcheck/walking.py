@@ -240,11 +240,6 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
     return [one for one in found.values() if shared or not inspect.isroutine(one.owner)]
 
 
-def containers(owner: Any) -> list[Any]:
-    """The attribute dictionaries and lists of an object and of the objects inside."""
-    return [holder.entries for holder in holders(owner)]
-
-
 def items(entries: Any) -> Iterable[tuple[Any, Any]]:
     """Keys and values of a dictionary, positions and values of a list."""
     return entries.items() if hasattr(entries, "items") else enumerate(entries)

@@ -205,10 +205,11 @@ def test_every_row_has_a_cause_of_the_list_and_a_formula_that_can_be_read():
     for key, (cause, says) in _table()["sentences"].items():
         assert cause == "" or cause in CAUSES, key
         assert says.strip() == says
-    for kind, rows in _table().items():
-        for row in rows if isinstance(rows, list) else ():
-            assert row["cause"] in CAUSES, (kind, row)
-            ast.parse(row["is"], mode="eval")
+    for kind, rows in _table()["formulas"].items():
+        for text, cause, says in rows:
+            assert cause in CAUSES, (kind, text)
+            assert says.strip() == says
+            ast.parse(text, mode="eval")
 
 
 @pytest.mark.parametrize("name", [name for name, entry in functions().items() if "slope" in entry])

@@ -36,6 +36,8 @@ def test_every_rule_can_be_read_and_has_a_cause_of_the_list(kind):
         ("expression", "d.sum(axis=1)", {"d.mean(axis=1)", "d.sum(keepdims=True, axis=1)", "d"}),
         ("expression", "np.where(m, a, b)", {"np.where(m, b, a)"}),
         ("expression", "range(T - 1, 0, -1)", {"range(0, 0, -1)", "range(T - 1, -1, -1)"}),
+        ("expression", "d.reshape(n, r, h, k, m).mean(axis=1)",
+         {"d.reshape(n, h, r, k, m).mean(axis=2)"}),
         ("number", "2", {"3", "1", "4", "0", "-2"}),
         ("around", "dy", {"np.sum(dy, axis=0)", "dy ** 2", "dy.T"}),
         ("index", "h[t - 1]", {"t", "t - 1 + 1"}),

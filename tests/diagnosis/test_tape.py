@@ -7,7 +7,7 @@ import pytest
 
 from deepnlp import layers
 from deepnlp.diagnosis.problem import Problem, distance
-from deepnlp.diagnosis.reverse import Edit
+from deepnlp.diagnosis.reverse import Edit, times
 from deepnlp.diagnosis.trace import follow
 from deepnlp.examples import EXAMPLES, SINGLE
 from deepnlp.gradcheck import check_gradients
@@ -29,7 +29,7 @@ def follows(example):
     subject.draw_weights(rng)
     analytic = subject.analytic_gradients()
     followed = follow(subject)
-    gradients = followed.gradients()
+    gradients = followed.right
     assert max(distance(gradients[name], analytic[name]) for name in analytic) < 1e-12
     assert all(np.array_equal(subject.analytic_gradients()[k], analytic[k]) for k in analytic)
 
@@ -68,7 +68,7 @@ def test_the_tape_follows_what_a_learner_may_write():
     subject.draw_weights(rng)
     subject.analytic_gradients()
     followed = follow(subject)
-    gradients = followed.gradients()
+    gradients = followed.right
     for name in ("x", "W"):
         assert distance(gradients[name], subject.numeric_gradient(name, "central")) < 1e-7
 
@@ -111,7 +111,7 @@ def test_the_tape_follows_loops_and_windows():
     subject = Subject(layer, (x,))
     subject.draw_weights(rng)
     subject.analytic_gradients()
-    gradients = follow(subject).gradients()
+    gradients = follow(subject).right
     for name in ("x", "W"):
         assert distance(gradients[name], subject.numeric_gradient(name, "central")) < 1e-7
 
@@ -124,10 +124,10 @@ def test_edited_passes_side_by_side_are_those_one_by_one():
     subject.draw_weights(rng)
     subject.analytic_gradients()
     followed = follow(subject)
-    edits = [Edit(scaled=(-1, float(k)), at=[k, k + 7]) for k in range(40)]
-    together = list(followed.reverse.run(edits))
+    edits = [Edit([([k, k + 7], times(float(k)))]) for k in range(40)]
+    together = list(followed.run(edits))
     for edit, found in zip(edits, together, strict=True):
-        alone = followed.gradients(edit)
+        alone = next(followed.run([edit]))
         assert max(distance(found[name], alone[name]) for name in alone) < 1e-12
 
 

@@ -11,7 +11,7 @@ import numpy
 from deepnlp.backend import HostArray
 from deepnlp.diagnosis.derivatives import summed
 from deepnlp.diagnosis.problem import Problem
-from deepnlp.diagnosis.reverse import Edit
+from deepnlp.diagnosis.reverse import Edit, times
 from deepnlp.diagnosis.tape import Node
 
 
@@ -57,38 +57,30 @@ class Edge:
     @cached_property
     def reaches(self) -> frozenset[str]:
         """Names of the variables whose gradients go through it."""
-        return self.problem.reached([self.tickets(k) for k in range(len(self.numbers))])
+        tickets = [self.tickets(k).reshape(-1) for k in range(len(self.numbers))]
+        return self.problem.reached(numpy.concatenate(tickets))
 
     # --- Edits --------------------------------------------------------------------------------
 
     def scaled(self, factor: float) -> Edit:
         """What it passes on is multiplied by a number."""
-        return Edit(scaled=(self.j, factor), at=self.numbers)
+        return Edit([(self.numbers, times(factor, self.j))])
 
     # --- Names --------------------------------------------------------------------------------
-
-    @property
-    def line(self) -> str:
-        """The statement, as it is quoted."""
-        return quoted(self.first)
-
-    @cached_property
-    def operand(self) -> str:
-        """What the learner calls the operand."""
-        return name_of_operand(self.problem, self.first, self.j)
 
     @cached_property
     def words(self) -> dict[str, str]:
         """What a sentence may say of it."""
+        operand = name_of_operand(self.problem, self.first, self.j)
         other = name_of_operand(self.problem, self.first, 1 - self.j) if self.has_partner else ""
         through = self.j < 0
         return {
-            "line": self.line,
-            "operand": self.operand,
-            "own": self.operand,
+            "line": quoted(self.first),
+            "operand": operand,
+            "own": operand,
             "other": other,
-            "what": "through it" if through else f"with respect to {self.operand}",
-            "to": "through it" if through else f"to {self.operand}",
+            "what": "through it" if through else f"with respect to {operand}",
+            "to": "through it" if through else f"to {operand}",
         }
 
 

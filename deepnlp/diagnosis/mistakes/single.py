@@ -95,7 +95,7 @@ def _parts(problem: Problem, name: str) -> dict[int, HostArray]:
     marked[own] = True
     for number in trace.nodes_with(marked):
         node, whole = trace.nodes[number], numpy.zeros(trace.tape.size)
-        passed = node.vjp(trace.gradient_at(number), node.arrays, node.values)
+        passed = node.vjp(trace.adjoint[node.tickets], node.arrays, node.values)
         for (_, tickets), value in zip(node.operands, passed):
             numpy.add.at(whole, numpy.broadcast_to(tickets, value.shape), value)
         found[number] = whole[own]

@@ -1,15 +1,14 @@
 """Wrong derivatives: of an operation, of a mask, and of a function however forward computes it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy
 
 from deepnlp.backend import HostArray
 from deepnlp.diagnosis.derivatives import LINEAR, partials
-from deepnlp.diagnosis.mistakes.edges import Edge, edges, is_mask
+from deepnlp.diagnosis.mistakes.edges import Edge, edges, is_mask, quoted
 from deepnlp.diagnosis.mistakes.table import Row, formula, functions, rows, say
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit, Run
@@ -32,7 +31,7 @@ def wrong_slopes(problem: Problem) -> Iterator[Guess]:
     """
     for edge in edges(problem):
         op, j = edge.first.op, edge.j
-        if j < 0 or op in LINEAR or op in ("add", "subtract", "gather", "negative"):
+        if j < 0 or op in LINEAR or op in ("add", "subtract", "gather", "extreme", "negative"):
             continue
         kind = "unary" if len(edge.first.operands) == 1 else _KINDS.get(op, "")
         if op == "divide":
@@ -44,15 +43,11 @@ def wrong_slopes(problem: Problem) -> Iterator[Guess]:
             for node in edge.nodes:
                 a, p = node.arrays[j], numpy.asarray(partials(op, node.arrays, node.values)[j])
                 b = node.arrays[1 - j] if edge.has_partner else a
-                found.append(row.value(p=p, a=a, b=b, y=node.values))
+                found.append(row.formula(p=p, a=a, b=b, y=node.values))
             edit = _with_slopes(edge, found)
             if edit is not None:
-                yield _told(edge, row, _cause(problem, edge, row), edit)
-
-
-def _told(edge: Edge, row: Row, cause: str, edit: Edit, tier: int = 1) -> Guess:
-    says = row.says.format_map(edge.words)
-    return say("slope", edit, cause=cause, tier=tier, says=says, **edge.words)
+                words = edge.words | {"says": row.says.format_map(edge.words)}
+                yield say("slope", edit, cause=_cause(problem, edge, row), tier=1, **words)
 
 
 def _with_slopes(edge: Edge, slopes: list[HostArray]) -> Edit | None:
@@ -61,7 +56,8 @@ def _with_slopes(edge: Edge, slopes: list[HostArray]) -> Edit | None:
     arrays = [numpy.broadcast_to(s, n.values.shape).astype("float64") for n, s in pairs]
     if not all(numpy.isfinite(a).all() for a in arrays):
         return None
-    return Edit(partial=(edge.j, dict(zip(edge.numbers, arrays))), at=edge.numbers)
+    by_number = dict(zip(edge.numbers, arrays))
+    return Edit([(edge.numbers, lambda run: {edge.j: run.g * by_number[run.number]})])
 
 
 def _cause(problem: Problem, edge: Edge, row: Row) -> str:
@@ -191,49 +187,21 @@ def _sources(trace: Trace, node: Node) -> list[tuple[HostArray, HostArray]]:
     return [found[first] for first in sorted(found)]
 
 
-Back = Callable[[Activation, HostArray, HostArray], HostArray]
-"""Gradient with respect to x, from the function, the gradient with respect to y, and y."""
-
-
-def _mistakes(function: str) -> Iterator[tuple[Row, Back]]:
-    """Wrong derivatives of a function, each with its row of the table."""
+def _mistakes(function: str) -> list[Row]:
+    """Wrong derivatives of a function."""
     entry = functions()[function]
     if "slope" not in entry:
-        for row in rows(function):
-
-            def whole(one: Activation, g: HostArray, y: HostArray, row: Row = row) -> HostArray:
-                return numpy.asarray(row.value(g=g, x=one.x, y=y, s=one.scale))
-
-            yield row, whole
-        return
-    table = [*rows("product")] if entry.get("product") else []
+        return [*rows(function)]
+    found = [*rows("product")] if entry.get("product") else []
     for place, x, y in (("at input", "x", "y"), ("at output", "y", "x")):
         if place in entry:
             says = f"the derivative is taken with {x} in place of {y}, `{entry[place]}`"
-            table.append(Row(place, c.DERIVATIVE_AT_INPUT, says, formula(entry[place])))
-    for row in [*table, *rows("function"), *_slopes_of_others(function)]:
-
-        def back(one: Activation, g: HostArray, y: HostArray, row: Row = row) -> HostArray:
-            p = functions()[one.function]["slope"](x=one.x, y=y)
-            return g * row.value(p=p, x=one.x, y=y)
-
-        yield row, back
-
-
-def _slopes_of_others(function: str) -> Iterator[Row]:
-    """The whole derivatives of other functions."""
-    others = ["sigmoid", "silu", "gelu", "gelu with tanh", "mish", "softsign"]
-    if "product" not in functions()[function]:  # of which it is one of the terms
-        others.append("softplus")
-    for other in others:
-        if other != function and ("value" in functions()[function] or function == "tanh"):
-            says = f"the derivative is that of {other}"
-            yield Row(says, c.DERIVATIVE_MISSING, says, partial(_slope_of, other))
-
-
-def _slope_of(function: str, x: HostArray, **_: HostArray) -> HostArray:
-    entry = functions()[function]
-    return numpy.asarray(entry["slope"](x=x, y=entry["value"](x=x)))
+            found.append(Row(place, c.DERIVATIVE_AT_INPUT, says, formula(entry[place])))
+    found += rows("function")
+    if "value" in entry or function == "tanh":
+        found += rows("another function")
+        found += () if entry.get("product") else rows("another function, no product")
+    return found
 
 
 def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
@@ -242,21 +210,26 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
     Wrong: ``dx = dy * (1 - x ** 2)`` for y = tanh(x). Right: ``dx = dy * (1 - y ** 2)``.
     """
     for (function, _), ones in activations(problem).items():
-        line = Edge(problem, [ones[0].number], -1).line
-        for row, back in _mistakes(function):
+        line = quoted(problem.followed.nodes[ones[0].number])
+        for row in _mistakes(function):
             says = row.says or f"the derivative is `{row.text}`"
             words = {"function": function, "line": line, "says": says}
             words["right"] = functions()[function]["right"]
-            yield say("function", _of_function(back, ones), cause=row.cause, **words)
+            yield say("function", _with_derivative(row, ones), cause=row.cause, **words)
 
 
-def _of_function(back: Back, ones: list[Activation]) -> Edit:
+def _with_derivative(row: Row, ones: list[Activation]) -> Edit:
     """The edit by which a function passes on another gradient, wherever it is called."""
     by_number = {one.number: one for one in ones}
 
     def change(run: Run) -> Adjoints:
-        one = by_number[run.number]
-        value = numpy.asarray(back(one, run.g, run.node.values))
+        one, y = by_number[run.number], run.node.values
+        entry = functions()[one.function]
+        if "slope" in entry:
+            p = entry["slope"](x=one.x, y=y)
+            value = run.g * row.formula(p=p, x=one.x, y=y)
+        else:
+            value = row.formula(g=run.g, x=one.x, y=y, s=one.scale)
         return [(one.tickets, numpy.broadcast_to(value, one.tickets.shape))]
 
-    return Edit(change=change, at=by_number)
+    return Edit([(by_number, change)])

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.backend import HostArray
-from deepnlp.diagnosis.mistakes.edges import Edge, all_edges, reduced
+from deepnlp.diagnosis.mistakes.edges import Edge, all_edges, quoted, reduced
 from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.problem import Guess, Problem
-from deepnlp.diagnosis.reverse import Edit, Joined, Run
+from deepnlp.diagnosis.reverse import Edit, Run
 from deepnlp.diagnosis.tape import Node
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.variables import Input, State
@@ -70,9 +70,9 @@ def cut_states(problem: Problem) -> Iterator[Guess]:
         details = {"cause": c.H_PATH if letter == "h" else c.C_PATH, "letter": letter}
         for with_first in (False, True):
             cuts = [_cut(problem, edge, late, with_first) for edge, late in several]
-            yield say("step cut", Joined(cuts), **details)
+            yield say("step cut", sum(cuts, Edit()), **details)
             for (edge, _), one in zip(several, cuts) if len(several) > 1 else ():
-                yield say("step way cut", one, line=edge.line, **details)
+                yield say("step way cut", one, line=quoted(edge.first), **details)
 
 
 def _earlier(problem: Problem, node: Node, tickets: HostArray) -> HostArray:
@@ -97,7 +97,7 @@ def _cut(problem: Problem, edge: Edge, late: list[HostArray], with_first: bool) 
         here = gone[run.number]
         return {edge.j: reduced(run.passed[edge.j], here.shape) * ~here}
 
-    return Edit(change=change, at=edge.numbers)
+    return Edit([(edge.numbers, change)])
 
 
 def _letter(problem: Problem, source: object, sources: list[object]) -> str:
@@ -133,4 +133,4 @@ def overwritten(problem: Problem) -> Iterator[Guess]:
 
     at = trace.nodes_with(mapped != numpy.arange(len(mapped)))
     if at:
-        yield say("overwritten", Edit(change=change, at=at))
+        yield say("overwritten", Edit([(at, change)]))

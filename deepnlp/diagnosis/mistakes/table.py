@@ -26,8 +26,8 @@ class Row:
         A name of the list; empty where it depends on the place.
     says : str
         The sentence, with names of what is known at the place in braces.
-    formula : callable, optional
-        Of numbers by name, such as ``p``, ``a``, ``b`` and ``y``.
+    formula : callable
+        Of numbers by name, such as ``p``, ``a``, ``b`` and ``y``; None comes where a row has none.
     text : str
         The formula as it is written.
     """
@@ -35,13 +35,8 @@ class Row:
     key: str
     cause: str
     says: str
-    formula: Callable[..., Any] | None = None
+    formula: Callable[..., Any] = lambda: None
     text: str = ""
-
-    def value(self, **numbers: Any) -> Any:
-        """The formula's value."""
-        assert self.formula is not None
-        return self.formula(**numbers)
 
     def guess(
         self, gradients: Any, *, cause: str = "", tier: int = 0, edit: Any = None, **details: Any
@@ -67,11 +62,10 @@ def phrase(key: str, **details: Any) -> str:
 
 @cache
 def rows(kind: str) -> tuple[Row, ...]:
-    """The formulas that stand in a table ``[[kind]]`` in place of the right one."""
-    found = _table().get(kind, [])
+    """The formulas of a kind, which stand in place of the right one."""
     return tuple(
-        Row(f"{kind}: {r['is']}", r["cause"], r.get("says", ""), formula(r["is"]), r["is"])
-        for r in found
+        Row(f"{kind}: {text}", cause, says, formula(text), text)
+        for text, cause, says in _table()["formulas"].get(kind, [])
     )
 
 
@@ -117,6 +111,7 @@ NAMES: dict[str, Any] = {
        "arctan", "sinh", "abs", "where", "logaddexp", "pi", "log1p", "sum", "mean")},
     "sigmoid": _sigmoid, "softmax": _softmax, "cdf": _cdf, "min": min,
     "total": lambda a, axis=-1: numpy.sum(a, axis=axis, keepdims=True),
+    "slope": lambda name, x: functions()[name]["slope"](x=x, y=functions()[name]["value"](x=x)),
     "average": lambda a, axis=-1: numpy.mean(a, axis=axis, keepdims=True),
 }  # fmt: skip
 """What a formula may use besides the numbers at its place."""

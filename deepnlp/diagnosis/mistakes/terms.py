@@ -7,14 +7,10 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import HostArray
-from deepnlp.diagnosis.mistakes.edges import (
-    Edge,
-    edges,
-    name_of_ticket,
-)
+from deepnlp.diagnosis.mistakes.edges import Edge, edges, name_of_ticket
 from deepnlp.diagnosis.mistakes.steps import letter_of
 from deepnlp.diagnosis.mistakes.table import say
-from deepnlp.diagnosis.problem import Guess, Problem, is_one
+from deepnlp.diagnosis.problem import Guess, Problem, is_one, ratio
 from deepnlp.diagnosis.reverse import Edit, Run
 from deepnlp.gradcheck import causes as c
 
@@ -94,21 +90,10 @@ def _factor(problem: Problem, without: dict[str, HostArray]) -> float | None:
         term = right[name] - without[name]
         if not numpy.allclose(without[name], right[name], 1e-9, 1e-13):
             scale = float(numpy.abs(wrong[name]).max(initial=1e-300))
-            factor = common_factor(term, wrong[name] - without[name], scale, fewest=2)
+            factor = ratio(wrong[name] - without[name], term, fewest=2, scale=scale)
             if factor is not None:
                 return factor
     return None
-
-
-def common_factor(
-    one: HostArray, other: HostArray, scale: float | None = None, fewest: int = _FEWEST
-) -> float | None:
-    """The number by which one array must be multiplied to give another."""
-    if numpy.count_nonzero(one) < fewest or not numpy.isfinite(other).all():
-        return None
-    factor = float((one * other).sum() / (one * one).sum())
-    scale = float(numpy.abs(other).max()) if scale is None else scale
-    return factor if numpy.abs(other - factor * one).max() <= 1e-6 * scale else None
 
 
 # --- Another gradient comes in --------------------------------------------------------------------
@@ -130,7 +115,7 @@ def some_entries(problem: Problem) -> Iterator[Guess]:
                 cause = c.TIME_SHIFTED if "all but" in part and size > 2 else c.TERM_MISSING
                 if cause == c.TERM_MISSING and _is_weight_along(edge, axis):
                     cause = c.NOT_SUMMED_T if axis else c.NOT_SUMMED_N
-                edit = Edit(change=partial(_masked, mask, edge.j), at=edge.numbers)
+                edit = Edit([(edge.numbers, partial(_masked, mask, edge.j))])
                 kind, name = _result(edge)
                 words = {"index": f"[{', '.join([':'] * axis + [index])}]", "incoming": name}
                 words |= {"count": size, "axis": str(axis), "part": part, "kind": kind}
@@ -173,7 +158,7 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
         if edge.has_partner:
             shape = edge.first.arrays[1 - edge.j].shape
         if edge.first.op == "matmul" and len(shape) > 1 and shape[-1] == shape[-2]:
-            edit = Edit(change=partial(_turned, edge.j), at=edge.numbers)
+            edit = Edit([(edge.numbers, partial(_turned, edge.j))])
             yield say("square", edit, **edge.words)
 
 
@@ -200,7 +185,7 @@ def loss_gradients(problem: Problem) -> Iterator[Guess]:
         for value, own in _values(problem).items():
             if own.shape != right.shape or wrong.shape != right.shape or not own.any():
                 continue
-            factor = common_factor(own, wrong)
+            factor = ratio(wrong, own, fewest=_FEWEST)
             if factor is None or abs(factor) < 1e-12:
                 continue
             missing = _subtracted(problem, right / factor - own)

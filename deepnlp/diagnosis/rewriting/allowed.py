@@ -2,6 +2,7 @@
 
 import math
 from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -70,56 +71,33 @@ LARGEST = 1 << 22
 """As many numbers an array may hold that a changed form makes."""
 
 
-_GROWS = """
-    zeros ones empty full indices eye identity tri arange linspace logspace diag diagflat vander
-    bincount tile repeat pad broadcast_to resize einsum dot matmul inner tensordot outer kron
-    meshgrid ix_ zeros_like ones_like empty_like full_like fft ifft rfft irfft
-"""
-GROWS = frozenset(_GROWS.split())
-"""Functions of which the result may be larger than what goes in."""
-
-
 def size_of_result(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> int:
-    """The most numbers that a function of NumPy makes from its arguments."""
-    values = [*args, *options.values()]
-    first = values[0] if values else 1
-    if name in ("zeros", "ones", "empty", "full", "indices"):
-        return _whole(first)
-    if name.endswith("_like"):
-        return _whole(options.get("shape", 1))
-    if name in ("eye", "identity", "tri"):
-        return _whole(first) * max(map(_whole, values[:2]))
-    if name in ("linspace", "logspace"):
-        return max(map(_whole, values[2:]), default=50)
-    if name == "arange":
-        numbers = [abs(float(one)) for one in values if isinstance(one, int | float)]
-        return int(sum(numbers) / (min(numbers[2:], default=1) or 1))
-    if name in ("diag", "diagflat", "vander"):
-        return _size(first) ** 2
-    if name == "bincount":
-        return int(numpy.max(first, initial=0)) + max(map(_whole, values[2:]), default=0)
-    if name in ("tile", "repeat", "pad", "broadcast_to", "resize") or name.endswith("fft"):
-        return _size(first) * math.prod(_whole(one) for one in values[1:])
-    if name == "einsum":
-        return _size_of_einsum(args)
-    if name in ("dot", "matmul", "inner", "tensordot"):
-        return _size_of_product(name, *map(numpy.asarray, args[:2]), *values[2:3])
-    return math.prod(map(_size, args))
+    """The most numbers that one of ``GROWS`` makes from its arguments."""
+    given = [options.get("shape", 1)] if name.endswith("_like") else [*args, *options.values()]
+    return _SIZES[name](given or [1])
 
 
-def _size_of_product(name: str, a: Any, b: Any, axes: Any = 2) -> int:
-    """Of ``a @ b`` and the like: the sizes multiplied, without the axes that are summed."""
-    summed = a.shape[-1:]
-    if name == "tensordot":
-        pair = isinstance(axes, tuple | list)
-        left = axes[0] if pair else list(range(a.ndim))[a.ndim - axes :]
-        summed = tuple(a.shape[k] for k in ([left] if isinstance(left, int) else left))
+def _of_arange(given: list[Any]) -> int:
+    numbers = [abs(float(one)) for one in given if isinstance(one, int | float)]
+    return int(sum(numbers) / (min(numbers[2:], default=1) or 1))
+
+
+def _of_product(given: list[Any], left: Any) -> int:
+    """Of ``a @ b`` and the like: the sizes multiplied, without the axes of a that are summed."""
+    a, b = map(numpy.asarray, given[:2])
+    summed = [a.shape[k] for k in left] if a.ndim else []
     return a.size * b.size // max(math.prod(summed), 1) ** 2
 
 
-def _size_of_einsum(args: tuple[Any, ...]) -> int:
+def _of_tensordot(given: list[Any]) -> int:
+    axes = given[2] if len(given) > 2 else 2
+    left = axes[0] if isinstance(axes, tuple | list) else range(-axes, 0)
+    return _of_product(given, [left] if isinstance(left, int) else left)
+
+
+def _of_einsum(given: list[Any]) -> int:
     sizes: dict[str, int] = {}
-    for part, operand in zip(str(args[0]).partition("->")[0].split(","), args[1:]):
+    for part, operand in zip(str(given[0]).partition("->")[0].split(","), given[1:]):
         letters = part.replace(" ", "").replace("...", "")
         sizes |= dict(zip(letters[::-1], numpy.shape(operand)[::-1]))
     return math.prod(sizes.values())
@@ -138,3 +116,25 @@ def _whole(value: Any) -> int:
     if isinstance(value, numpy.ndarray):
         return int(numpy.abs(value).sum())
     return abs(int(value)) + 1 if isinstance(value, int | numpy.integer) else 1
+
+
+_BY_ARGUMENTS: dict[str, Callable[[list[Any]], int]] = {
+    "zeros ones empty full indices": lambda given: _whole(given[0]),
+    "zeros_like ones_like empty_like full_like": lambda given: _whole(given[0]),
+    "eye identity tri": lambda given: _whole(given[0]) * max(map(_whole, given[:2])),
+    "linspace logspace": lambda given: max(map(_whole, given[2:]), default=50),
+    "arange": _of_arange,
+    "diag diagflat vander": lambda given: _size(given[0]) ** 2,
+    "bincount": lambda given: int(numpy.max(given[0], initial=0)) + sum(map(_whole, given[2:])),
+    "tile repeat pad broadcast_to resize fft ifft rfft irfft": lambda given: (
+        _size(given[0]) * math.prod(map(_whole, given[1:]))
+    ),
+    "einsum": _of_einsum,
+    "dot matmul inner": lambda given: _of_product(given, [-1]),
+    "tensordot": _of_tensordot,
+    "outer kron meshgrid ix_": lambda given: math.prod(map(_size, given)),
+}
+_SIZES = {name: size for names, size in _BY_ARGUMENTS.items() for name in names.split()}
+
+GROWS = frozenset(_SIZES)
+"""Functions of which the result may be larger than what goes in."""

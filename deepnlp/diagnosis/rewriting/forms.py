@@ -1,13 +1,12 @@
 """Other forms of a statement of backward, by the rules of ``rules.toml`` and a few that count."""
 
 import ast
-import contextlib
 import copy
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables
+from deepnlp.diagnosis.rewriting.functions import Ran
 from deepnlp.diagnosis.rewriting.rules import rewritten
 from deepnlp.diagnosis.rewriting.slots import (
     Change,
@@ -86,33 +85,10 @@ def _of_orders(statement: Slot, slot: Slot) -> Iterator[Change]:
             if [*order] != node.args:
                 new = ast.Call(node.func, [*order], node.keywords)
                 yield Change(c.TRANSPOSED, statement, [(slot, new)])
-    if name in ("sum", "mean"):
-        yield from _of_split_axes(statement, slot)
     if name == "einsum" and node.args and isinstance(node.args[0], ast.Constant):
         for cause, subscripts, operands in _of_subscripts(str(node.args[0].value), node.args[1:]):
             new = ast.Call(node.func, [ast.Constant(subscripts), *operands], node.keywords)
             yield Change(cause, statement, [(slot, new)])
-
-
-def _of_split_axes(statement: Slot, slot: Slot) -> Iterator[Change]:
-    """Axes that a reshape has split, in the other order: ``(n, m, k).sum(2)``."""
-    node, given = slot.node, [*slot.node.args, *(k.value for k in slot.node.keywords)]
-    split = node.func.value
-    is_split = isinstance(split, ast.Call) and getattr(split.func, "attr", "") == "reshape"
-    if not is_split or len(given) != 1 or len(split.args) < 2:
-        return
-    with contextlib.suppress(ValueError, TypeError):  # an axis that is no number
-        axes = ast.literal_eval(given[0])
-        axes = [a % len(split.args) for a in (axes if isinstance(axes, tuple) else (axes,))]
-        for step in (1, -1):
-            sizes, moved = [*split.args], [a + step for a in axes]
-            for a, b in zip(axes, moved):
-                if 0 <= b < len(sizes):
-                    sizes[a], sizes[b] = sizes[b], sizes[a]
-            turned = ast.Call(split.func, sizes, [])
-            axis = parsed(str(moved[0] if len(moved) == 1 else tuple(moved)))
-            new = ast.Call(ast.Attribute(turned, node.func.attr, ast.Load()), [axis], [])
-            yield Change(c.WRONG_AXIS, statement, [(slot, new)])
 
 
 def _of_subscripts(told: str, operands: list[Any]) -> Iterator[tuple[str, str, list[Any]]]:
@@ -141,8 +117,7 @@ def _of_subscripts(told: str, operands: list[Any]) -> Iterator[tuple[str, str, l
 def of_indices(ran: Ran, statement: Slot) -> Iterator[Change]:
     """Changes of all indices of a statement, also of those of its targets."""
     found = [s for s in expressions(statement.node) if isinstance(s.node, ast.Subscript)]
-    cut = [p for s in found for p in places_of(s.node) if isinstance(p.node, ast.Slice)]
-    cut = [p for p in cut if p.node.lower is not None or p.node.upper is not None]
+    cut = [place for slot in found for place in _bounded(slot.node)]
     if len(cut) > 1:
         yield Change(c.TIME_SHIFTED, statement, [(place, ast.Slice()) for place in cut], 1.1)
     for slot in found:
@@ -155,11 +130,6 @@ def of_indices(ran: Ran, statement: Slot) -> Iterator[Change]:
             for new in _slices_in(ran.others) if is_slice else ():
                 yield Change(c.WRONG_VALUE, statement, [(place, new)], 1.1)
             yield from by_rules("slice" if is_slice else "index", statement, place)
-            if is_slice and place.node.lower is None and place.node.upper is not None:
-                for name in loop_variables(ran):  # a window that moves
-                    upper = parsed(f"{name} + {ast.unparse(place.node.upper)}")
-                    window = ast.Slice(parsed(name), upper)
-                    yield Change(c.TIME_SHIFTED, statement, [(place, window)])
         yield from _all_slices(statement, [p for p in places if isinstance(p.node, ast.Slice)])
         flips = [Slot(p.node, "step") for p in places if getattr(p.node, "step", None) is not None]
         if len(flips) > 1:
@@ -188,6 +158,12 @@ def places_of(node: ast.Subscript) -> list[Slot]:
     if isinstance(node.slice, ast.Tuple):
         return [Slot(node.slice, "elts", k) for k in range(len(node.slice.elts))]
     return [Slot(node, "slice")]
+
+
+def _bounded(node: ast.Subscript) -> list[Slot]:
+    """Where the slices of an array stand that begin or end somewhere."""
+    found = [p for p in places_of(node) if isinstance(p.node, ast.Slice)]
+    return [p for p in found if p.node.lower is not None or p.node.upper is not None]
 
 
 # --- Statements -----------------------------------------------------------------------------------
@@ -253,14 +229,9 @@ def _is_kept(ran: Ran, name: str) -> bool:
 
 def _exchanged_slices(statement: Slot, target: ast.Subscript) -> Iterator[Change]:
     """A slice of the target and one of the value in each other's place."""
-
-    def bounded(node: ast.Subscript) -> list[Slot]:
-        found = [p for p in places_of(node) if isinstance(p.node, ast.Slice)]
-        return [p for p in found if p.node.lower is not None or p.node.upper is not None]
-
     for slot in expressions(statement.node):
         if isinstance(slot.node, ast.Subscript) and isinstance(slot.node.ctx, ast.Load):
-            for one, other in itertools.product(bounded(target), bounded(slot.node)):
+            for one, other in itertools.product(_bounded(target), _bounded(slot.node)):
                 if ast.dump(one.node) != ast.dump(other.node):
                     puts = [(one, other.node), (other, one.node)]
                     yield Change(c.TIME_SHIFTED, statement, puts)

@@ -6,7 +6,6 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -54,6 +53,7 @@ class Ran:
     others: list[ast.FunctionDef] = field(default_factory=list)
     runs: int = 0
     frame: Frame | None = None
+    _values: dict[str, Any] = field(default_factory=dict)
 
     def see(self, variables: dict[str, Any], frame: Frame | None = None) -> None:
         """Note its variables when it returned first."""
@@ -74,10 +74,6 @@ class Ran:
             except Exception:
                 self._values[text] = UNKNOWN
         return self._values[text]
-
-    @cached_property
-    def _values(self) -> dict[str, Any]:
-        return {}
 
     @property
     def globals(self) -> dict[str, Any]:

@@ -175,11 +175,6 @@ def targets(node: ast.stmt) -> Iterator[Slot]:
             yield slot
 
 
-def loaded(node: ast.expr) -> ast.expr:
-    """An expression that is read, from one that is assigned to."""
-    return parsed(ast.unparse(node))
-
-
 def indices(node: ast.AST) -> set[int]:
     """What stands in the brackets of a subscript, by ``id``; a condition there is no index."""
     inside = [i for n in ast.walk(node) if isinstance(n, ast.Subscript) for i in ast.walk(n.slice)]

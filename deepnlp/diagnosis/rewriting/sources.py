@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.places import is_of_the_package
+from deepnlp.diagnosis.places import is_of_the_package, tree_of_file
 
 _LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(numpy.__file__).parent))
 
@@ -42,17 +42,9 @@ def tree_of(code: CodeType) -> Any:
 def source_of_function(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
     """The function of a code object in its file; None for a lambda beside another of its line."""
     found: list[ast.FunctionDef | ast.Lambda] = []
-    for node in ast.walk(_parsed(code.co_filename)):
+    for node in ast.walk(tree_of_file(code.co_filename)):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
             if (getattr(node, "name", "<lambda>"), first) == (code.co_name, code.co_firstlineno):
                 found.append(node)
     return found[0] if len(found) == 1 else None
-
-
-@cache
-def _parsed(file: str) -> ast.Module:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return ast.Module([], [])

@@ -16,7 +16,6 @@ from deepnlp.diagnosis.rewriting.slots import (
     Slot,
     expressions,
     indices,
-    loaded,
     parsed,
     targets,
 )
@@ -216,7 +215,7 @@ def _other_indices(
         for one in ids if shape is not None else ():
             if one.shape == shape:
                 yield Change(c.WRONG_VALUE, statement, [(place, one.node)], 1.0 + one.cost)
-    sizes = shape_of(ran.value(ast.unparse(loaded(node.value)))) or ()
+    sizes = shape_of(ran.value(ast.unparse(node.value))) or ()
     if isinstance(node.slice, ast.Tuple) and 1 < len(sizes) < 4:
         rows = [one for one in ids if one.shape and one.value.dtype.kind in "iu"]
         rows = [one for one in rows if not re.search(r"None|\.sum\(", one.text)][:_MOST_IDS]

@@ -27,9 +27,8 @@ def guess_of(
     evidence = (
         f"{told}: {wish if len(said) == 1 else 'with both' if len(said) == 2 else 'with all'}"
     )
-    guess = Guess(cause, f"{evidence} the gradient of {rows} is right", gradients, place=place)
-    guess.removes = removes
-    return guess
+    evidence += f" the gradient of {rows} is right"
+    return Guess(cause, evidence, gradients, place=place, removes=removes)
 
 
 def _said(

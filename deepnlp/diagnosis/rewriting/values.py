@@ -62,9 +62,8 @@ def values(ran: Ran, forward: list[Ran]) -> list[Value]:
     def add(text: str, value: Any, cost: float) -> None:
         is_number = isinstance(value, int | float | numpy.generic)
         is_number = is_number and (in_numbers or not isinstance(value, bool))
-        if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub" and value.size:
-            pass
-        elif not is_number:
+        is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub" and value.size
+        if not is_number and not is_array:
             return
         key = text if in_numbers else signature(value)  # two numbers may be equal by chance
         if key not in found or found[key].cost > cost:

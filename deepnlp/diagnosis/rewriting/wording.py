@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.mistakes.edges import is_mask as holds_mask
 from deepnlp.diagnosis.places import shortened
 from deepnlp.diagnosis.rewriting.differences import (
     Difference,
-    Factor,
     difference,
     dumped,
     factor_between,
@@ -132,17 +132,59 @@ def _counted(found: Difference, scope: Mapping[str, Any]) -> tuple[str, str] | N
     return c.LOSS_WRONG_COUNT, told
 
 
+_LACKS: dict[type, str] = {
+    ast.Add: "the term `{other}` is missing", ast.Sub: "the term `- {other}` is missing",
+    ast.Mult: "the factor `{other}` is missing", ast.Div: "it is not divided by `{other}`",
+    ast.Pow: "`{part}` should stand there to the power of `{other}`",
+}  # fmt: skip
+_HAS: dict[type, str] = {
+    ast.Add: "the term `{other}` is too many", ast.Sub: "the term `{other}` is too many",
+    ast.Mult: "the factor `{other}` is too many", ast.Div: "it is divided by `{other}`",
+    ast.Pow: "the power of `{other}` is too many",
+}  # fmt: skip
+
+
 def _factors(found: Difference, old: Any, new: Any, setting: Setting) -> tuple[str, str] | None:
     """A factor or a term that one of two expressions has more."""
     more, less = factor_between(old, new), factor_between(new, old)
-    if more is not None:
-        return _missing(found, old, new, more, setting)
-    if less is not None:
-        return _superfluous(found, old, less, setting)
     is_factor = not found.above or isinstance(found.above[-1][0], ast.BinOp | ast.Call)
-    if isinstance(new, ast.expr) and _is_one(old) and is_factor:
-        return _missing(found, old, ast.BinOp(old, ast.Mult(), new), (ast.Mult, new, True), setting)
-    return None
+    if not more and not less and isinstance(new, ast.expr) and _is_one(old) and is_factor:
+        more, new = (ast.Mult, new, True), ast.BinOp(old, ast.Mult(), new)
+    extra = more or less
+    if extra is None or extra[0] not in _LACKS:
+        return None
+    op, other, behind = extra
+    is_term = op in (ast.Add, ast.Sub)
+    if (is_term and _is_index(found)) or (op in (ast.Sub, ast.Div) and not behind):
+        return None
+    part, whole = (old, new) if more else (new, old)
+    told = (_LACKS if more else _HAS)[op].format(other=_short(other), part=_short(part))
+    if is_term and more:
+        is_multiple = is_number(part, setting.scope) and _is_linear(found, setting.scope)
+        return c.FACTOR if is_multiple else c.TERM_MISSING, told
+    is_place = _is_index(found) or ast.unparse(part) in setting.loops  # which is no multiple
+    if is_term or op is ast.Pow or (more and is_place):
+        return c.WRONG_VALUE, told
+    cause = _of_factor(found, other, whole, setting, is_missing=more is not None)
+    return cause or (c.TERM_MISSING if more else c.WRONG_VALUE), told
+
+
+def _of_factor(
+    found: Difference, factor: Any, product: Any, setting: Setting, is_missing: bool
+) -> str | None:
+    """The cause where a factor that is missing, or too many, is a number, a slope or a mask."""
+    if is_number(factor, setting.scope):
+        return c.FACTOR if _is_linear(found, setting.scope) else c.WRONG_VALUE
+    if is_slope(factor, product):
+        return c.DERIVATIVE_MISSING
+    if not is_mask(factor, setting.scope):
+        return None
+    if not is_missing:
+        return c.MASK_SCALE if setting.is_random else None
+    if setting.targets is not None and setting.targets.dtype.kind in "iu":
+        return c.IGNORED_COUNTED
+    is_dropout = setting.is_random or "drop" in ast.unparse(factor).lower()
+    return c.MASK_MISSING if is_dropout else None
 
 
 def _zeroed(found: Difference) -> ast.expr | None:
@@ -184,64 +226,6 @@ def _of_statements(old: ast.stmt, new: ast.stmt, cause: str) -> tuple[str, str]:
     return cause, ""
 
 
-def _missing(
-    found: Difference, old: Any, new: Any, more: Factor, setting: Setting
-) -> tuple[str, str] | None:
-    """A factor or a term that the right line has more."""
-    op, other, behind = more
-    told = _quote(other)
-    if op in (ast.Add, ast.Sub):
-        if _is_index(found) or (op is ast.Sub and not behind):
-            return None
-        is_factor = is_number(old, setting.scope) and _is_linear(found, setting.scope)
-        name = c.TIME_SHIFTED if _in_range(found) else c.FACTOR if is_factor else c.TERM_MISSING
-        sign = "- " if op is ast.Sub else ""
-        return name, f"the term `{sign}{ast.unparse(other)}` is missing"
-    if op is ast.Pow:
-        return c.WRONG_VALUE, f"{_quote(old)} should stand there to the power of {told}"
-    if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
-        return None
-    words = f"the factor {told} is missing" if op is ast.Mult else f"it is not divided by {told}"
-    if _is_index(found) or ast.unparse(old) in setting.loops:  # another place is no multiple
-        return c.WRONG_VALUE, words
-    cause = _of_factor(found, other, new, setting)
-    of_classes = setting.targets is not None and setting.targets.dtype.kind in "iu"
-    if cause is None and of_classes and is_mask(other, setting.scope):
-        cause = c.IGNORED_COUNTED
-    elif cause is None and is_mask(other, setting.scope):
-        cause = c.MASK_MISSING if setting.is_random or "drop" in told.lower() else None
-    return cause or c.TERM_MISSING, words
-
-
-def _superfluous(
-    found: Difference, old: Any, less: Factor, setting: Setting
-) -> tuple[str, str] | None:
-    """A factor or a term that the learner's line has more."""
-    op, other, behind = less
-    told = _quote(other)
-    if op in (ast.Add, ast.Sub):
-        if _is_index(found) or (op is ast.Sub and not behind):
-            return None
-        name = c.TIME_SHIFTED if _in_range(found) else c.WRONG_VALUE
-        return name, f"the term {told} is too many"
-    if op is ast.Pow:
-        return c.WRONG_VALUE, f"the power of {told} is too many"
-    if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
-        return None
-    words = f"the factor {told} is too many" if op is ast.Mult else f"it is divided by {told}"
-    cause = _of_factor(found, other, old, setting)
-    if cause is None and setting.is_random and is_mask(other, setting.scope):
-        cause = c.MASK_SCALE
-    return cause or c.WRONG_VALUE, words
-
-
-def _of_factor(found: Difference, factor: ast.expr, product: Any, setting: Setting) -> str | None:
-    """The cause where a factor that is missing, or too many, is a number or a derivative."""
-    if is_number(factor, setting.scope):
-        return c.FACTOR if _is_linear(found, setting.scope) else c.WRONG_VALUE
-    return c.DERIVATIVE_MISSING if is_slope(factor, product) else None
-
-
 def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str]:
     """One expression in place of another."""
     old, new, scope = found.old, found.new, setting.scope
@@ -276,8 +260,6 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
     if summed and summed[1] == ast.unparse(new) and "keepdims" not in ast.unparse(old):
         return c.WRONG_AXIS, f"{told}: the sum is too many"
     parent, _ = found.above[-1] if found.above else (None, "")
-    if isinstance(parent, ast.keyword):
-        return cause, f"`{parent.arg}={_short(old)}` stands in place of {_quote(new)}"
     if isinstance(parent, ast.Call) and function_name(parent) in _MOVES:
         return c.TRANSPOSED, f"{_quote(parent)} exchanges other axes"
     if cause in (c.TIME_SHIFTED, c.WRONG_VALUE) and _is_shape(found):
@@ -377,11 +359,6 @@ def _is_condition(found: Difference) -> bool:
     return isinstance(found.old, ast.Compare) and isinstance(found.new, ast.Compare)
 
 
-def _in_range(found: Difference) -> bool:
-    """Whether it is where a loop begins or ends."""
-    return any(function_name(node) == "range" for node, _ in found.above)
-
-
 def _is_axis(found: Difference) -> bool:
     """Whether it is one of the axes that a function is given: ``expand_dims(x, (0, 1))``."""
     return [type(node) for node, _ in found.above[-2:]] == [ast.Call, ast.Tuple]
@@ -464,7 +441,6 @@ def _operands(node: ast.AST) -> Iterator[ast.AST]:
 def is_mask(node: ast.AST, scope: Mapping[str, Any]) -> bool:
     """Whether its value holds zeros and one other number."""
     value = scope.get(ast.unparse(node))
-    if not isinstance(value, numpy.ndarray) or value.size > 10_000 or value.dtype.kind not in "fib":
+    if not isinstance(value, numpy.ndarray) or value.size > 10_000:
         return False
-    kinds = numpy.unique(value.astype("float64").round(12))
-    return len(kinds) == 2 and kinds[0] == 0
+    return value.dtype.kind in "fib" and holds_mask(value)
