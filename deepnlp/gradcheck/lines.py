@@ -155,11 +155,8 @@ class Lines:
             waiting += new
         return found
 
-    def told(self, rows: list[Row]) -> Cause | None:
+    def told(self, bad: Row, rows: list[Row]) -> Cause:
         """The first wrong value, and those before it that are right."""
-        bad = next((row for row in rows if not row.ok), None)
-        if bad is None:
-            return None
         right = [row.name for row in rows[: rows.index(bad)]]
         so_far = f"; right so far: the gradients of {', '.join(right)}" if right else ""
         where = self.places.get(bad.name, "")
