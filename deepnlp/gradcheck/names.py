@@ -12,20 +12,17 @@ GRADS = ("grads", "gradients", "grad", "gradient", "dparams", "derivatives")
 PARAMS = ("params", "parameters", "weights", "param")
 """The list or dict of weights."""
 
+_GIVEN = (
+    r"mask|running|moving|encoding|^pe$|^pos|_pos|position|eps|noise|freq|target|label|one_?hot|"
+    r"(class|sample)_weight|adjacency|const|buffer|rope|rotary|alibi|slopes|^drop|^keep"
+)
+
 CONSTANT = re.compile(
-    r"mask|running|moving|encoding|^pe$|^pos|_pos|position|eps|mean|var$|variance|std|noise|prob|"
-    r"freq|target|label|one_?hot|(class|sample)_weight|adjacency|state|_prev$|^[hc]0$|const|buffer|"
-    r"^cos|^sin|rope|rotary|alibi|slopes|^drop|^keep",
-    re.IGNORECASE,
+    rf"{_GIVEN}|mean|var$|variance|std|prob|state|_prev$|^[hc]0$|^cos|^sin", re.IGNORECASE
 )
 """Float arrays that are no weights; they need no gradient."""
 
-GIVEN = re.compile(
-    r"mask|running|moving|encoding|^pe$|^pos|_pos|position|eps|freq|cos|sin(?!k|g)|rope|rotary|table|"
-    r"^drop|^keep|noise|one_?hot|target|label|(class|sample)_weight|adjacency|^[a-z]_?0$|^init|const|"
-    r"buffer|alibi|slopes|lengths",
-    re.IGNORECASE,
-)
+GIVEN = re.compile(rf"{_GIVEN}|cos|sin(?!k|g)|table|^[a-z]_?0$|^init|lengths", re.IGNORECASE)
 """Inputs that are given and need no gradient."""
 
 LOSSES = ("loss", "L", "J", "cost")
@@ -39,18 +36,12 @@ WEIGHT = re.compile(
 LABELS = ("targets", "target", "labels", "label", "t", "ts", "y_true", "one_hot", "onehot")
 """Inputs that have no gradient."""
 
+CONTEXTS = ("ctx", "context")
+"""The first argument of functions that keep their values in a context."""
+
 CACHES = (
-    "cache",
-    "caches",
-    "memory",
-    "memo",
-    "saved",
-    "store",
-    "stored",
-    "residuals",
-    "res",
-    "ctx",
-)
+    "cache", "caches", "memory", "memo", "saved", "store", "stored", "residuals", "res", "ctx",
+)  # fmt: skip
 """The argument of backward that takes what forward gave behind its outputs."""
 
 OUTPUT = re.compile(r"(y|out|outputs?|[aAzZh]|result)(_t|_next|_hat)?")
