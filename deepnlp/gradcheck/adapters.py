@@ -18,7 +18,16 @@ import numpy
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.engines import go_backward, gradient_of, is_operation, leaf
 from deepnlp.gradcheck.lines import Lines
-from deepnlp.gradcheck.names import CACHES, GRADIENT, OUTPUT, belongs, is_node, is_tensor, plain
+from deepnlp.gradcheck.names import (
+    CACHES,
+    CONTEXTS,
+    GRADIENT,
+    OUTPUT,
+    belongs,
+    is_node,
+    is_tensor,
+    plain,
+)
 from deepnlp.gradcheck.translating import in_numpy
 from deepnlp.gradcheck.variables import names_returned
 from deepnlp.gradcheck.walking import leaves, mapped
@@ -79,6 +88,8 @@ class Adapter:
         Names of the arguments of backward that take a gradient: ``["dout"]``.
     ways : list of Way
         How backward may take its gradients, the likeliest first; known after the first forward.
+    way : Way
+        How they are handed over.
     runs : dict of str to int
         How often forward and backward ran.
     """
@@ -94,9 +105,8 @@ class Adapter:
         self.gradient_names: list[str] = []
         self.runs = {"forward": 0, "backward": 0}
         self.call: Callable[..., Any] = call  # of the learner's backward
-        self.ways: list[Way] = []
+        self.ways, self.way = list[Way](), Way([])
         self.settled = self  # the form that goes on, once forward has shown it
-        self._way = Way([])
         self._context: list[Any] = []
         self._inputs: list[Any] = []
         self._results: list[Any] = []
@@ -144,11 +154,7 @@ class Adapter:
     @property
     def _outputs(self) -> list[int]:
         """Which of the results are outputs; none before the first forward."""
-        return self._way.outputs
-
-    def use(self, way: Way) -> None:
-        """Choose how gradients are handed over."""
-        self._way = way
+        return self.way.outputs
 
     def parameters(self) -> list[inspect.Parameter]:
         """What forward takes."""
@@ -213,7 +219,7 @@ class Adapter:
             self._names = names if len(names) == count else [""] * count
             outputs = [k for k, one in enumerate(self._results) if _is_output(one)] or [0]
             self.ways = self.look_at(result, outputs)
-            self.use(self.ways[0])
+            self.way = self.ways[0]
         return [plain(self._results[k]) for k in self._outputs]
 
     def backward(self, dys: list[Any]) -> Any:
@@ -373,7 +379,7 @@ class TwoFunctions(Adapter):
 
     def go_back(self, dys: list[Any]) -> Any:
         """What the learner's backward returns."""
-        rest: list[Any] = [self._way.wrap(dys)] if self._way.wrap is not None else list(dys)
+        rest: list[Any] = [self.way.wrap(dys)] if self.way.wrap is not None else list(dys)
         positional, named = list(self._context), {}
         for p in self._taken:
             if p.kind is p.VAR_POSITIONAL:
@@ -578,8 +584,6 @@ class Script(Beside):
 
 # --- Which form it is ---------------------------------------------------------------------------
 
-_CONTEXT = {"ctx", "context"}
-
 
 def adapter_of(given: Any, inputs: Any, named: Any, table: Mapping[str, str]) -> Adapter:
     """The adapter of code in any form; objects are copied.
@@ -611,7 +615,7 @@ def _two(name: str, layer: Any, forward: Any, backward: Any, inputs: Any, named:
     """A forward and a backward, which may take a context first, or nodes."""
     code = Code(name, layer, forward, backward)
     firsts = {next(iter(inspect.signature(one).parameters), "") for one in (forward, backward)}
-    if firsts <= _CONTEXT:
+    if firsts <= {*CONTEXTS}:
         return WithContext(code, inputs, named)
     has_nodes = _first_node(inputs, named) is not None
     return (Backwards if has_nodes else TwoFunctions)(code, inputs, named)
@@ -683,7 +687,7 @@ def _applied(kind: Any) -> Callable[..., Any]:
         return kind.apply(*inputs)
 
     parameters = list(inspect.signature(kind.forward).parameters.values())
-    is_old = bool(parameters) and parameters[0].name in _CONTEXT
+    is_old = bool(parameters) and parameters[0].name in CONTEXTS
     apply.__signature__ = inspect.Signature(parameters[is_old:])  # type: ignore[attr-defined]
     apply.__name__ = kind.__name__
     return apply

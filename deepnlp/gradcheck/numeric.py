@@ -23,9 +23,10 @@ from deepnlp.gradcheck.walking import (
     HostArray,
     holders,
     is_real,
-    items,
+    keep,
     leaves,
     mapped,
+    places,
 )
 from deepnlp.layer import Layer, no_backward
 from deepnlp.parameter import Parameter
@@ -209,7 +210,11 @@ class Function:
         self.input_names = caller.input_names
         self.found = self._reached()
         own = {id(holder.owner) for holder in holders(self.layer)}
-        self._borrowed = _contents([h for h in self.found if id(h.owner) not in own])
+        self._borrowed = [
+            keep(holder.owner, key, value)
+            for holder, key, value in places(self.found)
+            if id(holder.owner) not in own and is_real(value) and value.flags.writeable
+        ]
         if self.is_ours:
             self.layer.astype("float64")
         else:
@@ -217,7 +222,6 @@ class Function:
         self.variables: dict[str, Variable] = {}
         self.weights: list[Any] = []
         self.in_single = False
-        self._is_updated = False  # whether a backward may have changed the weights
         self._generators = Generators(self.found)
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
         self._carried = None
@@ -237,11 +241,7 @@ class Function:
     # --- Forwards ---------------------------------------------------------------------------
 
     def restore(self) -> None:
-        """Put back weights, hidden states, counters and random generators."""
-        if self._is_updated:
-            for variable in self.variables.values():
-                variable.put_back()
-            self._is_updated = False
+        """Put back hidden states, counters and random generators."""
         if self._carried is None:
             self.layer.restore(self.snapshot)
         else:
@@ -254,10 +254,8 @@ class Function:
         self._give_back()
 
     def _give_back(self) -> None:
-        for entries, key, value, content in self._borrowed:
-            value[...] = content
-            if not isinstance(entries, tuple):
-                entries[key] = value
+        for kept in self._borrowed:
+            kept.put_back()
 
     def forward(self) -> list[HostArray]:
         """Outputs on the host, from the state that was carried at the start."""
@@ -370,10 +368,10 @@ class Function:
 
     def move(self, values: dict[str, HostArray], steps: dict[str, HostArray], sign: int) -> None:
         """Put every variable a small step aside of a value; upwards where else it is refused."""
+        self.restore()
         for way in (lambda step: sign * step, numpy.abs):
             for name, variable in self.variables.items():
                 variable.set(values[name] + way(_MOVE * steps.get(name, 0.0)))
-                variable.remember()
             with warnings.catch_warnings(), contextlib.suppress(Exception):
                 warnings.simplefilter("ignore")
                 if all(numpy.isfinite(y).all() for y in self.forward()):
@@ -436,27 +434,16 @@ class Function:
                     variable.set(originals[name])
 
 
-def _contents(found: list[Holder]) -> list[tuple[Any, Any, HostArray, HostArray]]:
-    """The arrays that these hold, and copies of them."""
-    return [
-        (holder.entries, key, value, value.copy())
-        for holder in found
-        for key, value in items(holder.entries)
-        if is_real(value) and value.flags.writeable
-    ]
-
-
 def _widen(found: list[Holder]) -> None:
     """Turn the float32 arrays of objects into float64, each array once."""
     wide: dict[int, tuple[Any, Any]] = {}
-    for holder in found:
+    for holder, key, value in places(found):
         entries = holder.entries
-        for key, value in list(items(entries)):
-            if isinstance(value, Parameter):
-                value.astype("float64")
-            elif is_real(value) and value.dtype != numpy.float64 and not isinstance(entries, tuple):
-                pair = wide.setdefault(id(value), (value, value.astype("float64")))
-                entries[key] = pair[1]
+        if isinstance(value, Parameter):
+            value.astype("float64")
+        elif is_real(value) and value.dtype != numpy.float64 and not isinstance(entries, tuple):
+            pair = wide.setdefault(id(value), (value, value.astype("float64")))
+            entries[key] = pair[1]
 
 
 def _as_doubles(values: list[Any]) -> list[Any]:

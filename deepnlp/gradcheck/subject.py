@@ -16,9 +16,9 @@ from deepnlp.gradcheck.numeric import Function
 from deepnlp.gradcheck.states import draw_states
 from deepnlp.gradcheck.variables import (
     Attribute,
-    Held,
     Input,
     Part,
+    Variable,
     Weight,
     hand_over,
     held_arrays,
@@ -28,7 +28,7 @@ from deepnlp.gradcheck.variables import (
     parts,
     path_of,
 )  # fmt: skip
-from deepnlp.gradcheck.walking import HostArray, holders, is_real, items, leaves, mapped
+from deepnlp.gradcheck.walking import HostArray, holders, is_real, leaves, mapped, places
 
 
 class Subject(Function):
@@ -49,7 +49,7 @@ class Subject(Function):
 
     Attributes
     ----------
-    missing : list of Held
+    missing : list of Attribute
         Weights for which no gradient was found.
     not_checked : dict of str to str
         What has no gradient, and the reason.
@@ -67,15 +67,16 @@ class Subject(Function):
         constants: Collection[str] = (),
         table: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        self._before: list[tuple[Variable, HostArray]] = []  # weights before a backward
         super().__init__(adapter_of(layer, inputs, named or {}, table))
         self.constants = constants
-        self.missing: list[Held] = []
+        self.missing: list[Attribute] = []
         self.not_checked: dict[str, str] = {}
         self.changed: list[str] = []
         self.returns_nothing = self._is_sorted = False
         self.means: dict[str, int] = {}  # whose gradients are means, over which axis of the data
         self._returnable: list[Attribute] = []  # weights whose gradient backward returns
-        self._without: list[Held] = []  # arrays that have none
+        self._without: list[Attribute] = []  # arrays that have none
         self._held = [h for h in held_arrays(self.found) if not self._is_carried(h)]
         self._parameters = {n: Weight(base) for n, base in held_views(self.layer, self.found)}
         self._expect_constants()
@@ -86,9 +87,11 @@ class Subject(Function):
         given = table if self.caller.lines is None else {}
         self._table = {_without_root(k): _without_root(v) for k, v in given.items()}
 
-    def _is_carried(self, held: Held) -> bool:
+    def _is_carried(self, held: Attribute) -> bool:
         is_input = held.name in self.input_names
-        return is_input or (self._carried is not None and self._carried.holds(*held[1:3]))
+        return is_input or (
+            self._carried is not None and self._carried.holds(held.holder, held.key)
+        )
 
     def _expect_constants(self) -> None:
         known = [*self.input_names, *(held.name for held in self._held)]
@@ -114,6 +117,13 @@ class Subject(Function):
 
     # --- Backwards --------------------------------------------------------------------------
 
+    def restore(self) -> None:
+        """Put back weights, hidden states, counters and random generators."""
+        for variable, value in self._before:
+            variable.set(value)
+        self._before = []
+        super().restore()
+
     def draw_states(self, rng: Generator) -> None:
         """Give recurrent layers that carry no state a random one, and list all states."""
         if self.is_ours:
@@ -125,7 +135,10 @@ class Subject(Function):
             self._hand_over(self._pass())
             return self.read_gradients()
         self._held = [h for h in self._held if not h.holder.is_shared or self._influences(h)]
+        weights = [*self._parameters.values(), *(h for h in self._held if h.is_float)]
+        at_first = [(v, v.get()) for v in weights]
         self._sort(self._first_pass())
+        self._before = [(v, value) for v, value in at_first if v in self.variables.values()]
         found = self.read_gradients()
         for held in self._without:  # forwards, which may touch gradients, so after the reading
             self._look_at(held)
@@ -154,7 +167,7 @@ class Subject(Function):
         """The first backward, which shows how it takes its gradients."""
         weights, errors, usable = self.weights, [], []
         for way in self.caller.ways:
-            self.caller.use(way)
+            self.caller.way = way
             self.weights = weights[: len(way.outputs)]
             try:
                 returned = self._pass()
@@ -166,7 +179,7 @@ class Subject(Function):
             usable.append(way)
         if not usable:
             raise errors[0]
-        self.caller.use(usable[0])
+        self.caller.way = usable[0]
         self.weights = weights[: len(usable[0].outputs)]
         return self._pass()
 
@@ -202,7 +215,10 @@ class Subject(Function):
         return False
 
     def _backward(self, dys: list[Any]) -> Any:
-        self._is_updated = True
+        """What backward returns; the weights, which it may update, are put back afterwards."""
+        if self._is_sorted and not self._before:
+            weights = (v for v in self.variables.values() if isinstance(v, Weight | Attribute))
+            self._before = [(v, v.get()) for v in weights]
         return self.caller.backward(dys)
 
     def _output_gradients(self) -> list[Any]:
@@ -254,12 +270,12 @@ class Subject(Function):
     def kept_entries(self) -> tuple[list[str], list[str]]:
         """Places of gradients in lists whose array stays in a backward, and those of others."""
         self.restore()
-        before = [(h, h.source()) for h in self._held]
-        listed = [(h, *s, s[0][s[1]]) for h, s in before if s and isinstance(s[0], list)]
-        listed = [one for one in listed if isinstance(one[3], numpy.ndarray)]
+        places = [place for place in (h.place() for h in self._held) if place is not None]
+        before = [(grads, k, grads[k]) for grads, k in places if isinstance(grads, list)]
+        before = [one for one in before if isinstance(one[2], numpy.ndarray)]
         self._pass()
-        kept = [f"grads[{k}]" for _, entries, k, old in listed if entries[k] is old]
-        return kept, [f"grads[{k}]" for _, entries, k, old in listed if entries[k] is not old]
+        kept = [f"grads[{k}]" for grads, k, old in before if grads[k] is old]
+        return kept, [f"grads[{k}]" for grads, k, old in before if grads[k] is not old]
 
     def sources(self) -> dict[str, str]:
         """Where the gradient of each variable was found."""
@@ -276,7 +292,7 @@ class Subject(Function):
         for weight in self._parameters.values():
             weight.parameter.zero_grad()
         for held in self._held:
-            entries, key = held.source() or ({"": None}, "")
+            entries, key = held.place() or ({"": None}, "")
             gradient = entries[key]
             if isinstance(gradient, numpy.ndarray) and gradient.flags.writeable:
                 gradient[...] = 0
@@ -303,11 +319,10 @@ class Subject(Function):
         self._is_sorted = True
         self.variables |= self._parameters
         for held in self._held:
-            own = held.gradient() is not None
-            if own and held.is_float and not self._is_constant(held):
-                self.variables[held.name] = Attribute(self.found, held)
+            if held.is_float and not self._is_constant(held) and held.place() is not None:
+                self.variables[held.name] = held
         without = [h for h in self._held if h.is_array and h.name not in self.variables]
-        self._returnable = [Attribute(self.found, h) for h in without if h.is_float]
+        self._returnable = [h for h in without if h.is_float]
         for path, value in leaves(self.inputs):  # a number is a variable if it has a gradient
             names = [part.name for part in parts(returned, self.caller.names_of_gradients, None)]
             key = self.input_names[path[0]] if len(path) == 1 else str(path[-1])
@@ -319,7 +334,7 @@ class Subject(Function):
         self._returnable = [
             v for v in self._returnable if v.returned is not None or v.forced is not None
         ]
-        self.variables |= {v.held.name: v for v in self._returnable}
+        self.variables |= {v.name: v for v in self._returnable}
         self._without = [h for h in without if h.name not in self.variables]
         for name, variable in list(self.variables.items()):
             if isinstance(variable, Input) and variable.returned is None:
@@ -362,7 +377,7 @@ class Subject(Function):
 
     def _hand_over_by_table(self, given: list[Part]) -> None:
         """The gradients whose places the caller named."""
-        held = {path_of(h, k): v for h in holders(self.layer) for k, v in items(h.entries)}
+        held = {path_of(holder, key): v for holder, key, v in places(holders(self.layer))}
         held |= {f"returned[{k}]": part.value for k, part in enumerate(given)}
         held |= {part.name: part.value for part in given if part.name}
         variables = {v.name: v for v in (*self.variables.values(), *self._returnable)
@@ -382,10 +397,10 @@ class Subject(Function):
         as_many = len(given) <= self._count + len(self._held)
         return as_many and numpy.shape(given[0].value) == inputs[0].get().shape
 
-    def _is_constant(self, held: Held) -> bool:
+    def _is_constant(self, held: Attribute) -> bool:
         return held.name in self.constants or str(held.key) in self.constants
 
-    def _look_at(self, held: Held) -> None:
+    def _look_at(self, held: Attribute) -> None:
         """An array without a gradient: a constant, or a weight whose gradient is missing."""
         if not self._influences(held):
             return
@@ -396,7 +411,7 @@ class Subject(Function):
         else:
             self.missing.append(held)
 
-    def _influences(self, held: Held) -> bool:
+    def _influences(self, held: Attribute) -> bool:
         """Whether the outputs change with an array."""
         array = held.value
         if not array.flags.writeable:

@@ -245,6 +245,13 @@ def containers(owner: Any) -> list[Any]:
     return [holder.entries for holder in holders(owner)]
 
 
+def places(found: list[Holder]) -> Iterator[tuple[Holder, Any, Any]]:
+    """All places in these, each with its key and what stands there."""
+    for holder in found:
+        for key, value in list(items(holder.entries)):
+            yield holder, key, value
+
+
 def items(entries: Any) -> Iterable[tuple[Any, Any]]:
     """Keys and values of a dictionary, positions and values of a list."""
     return entries.items() if hasattr(entries, "items") else enumerate(entries)
@@ -252,12 +259,11 @@ def items(entries: Any) -> Iterable[tuple[Any, Any]]:
 
 def replace(found: list[Holder], old: Any, new: Any) -> None:
     """Put a value in the place of another, wherever one of these holds it."""
-    for holder in found:
-        for key, held in list(items(holder.entries)):
-            if held is old and not isinstance(holder.entries, tuple):
-                holder.entries[key] = new
-            elif type(held) is tuple and any(one is old for one in held):
-                holder.entries[key] = tuple(new if one is old else one for one in held)
+    for holder, key, held in places(found):
+        if held is old and not isinstance(holder.entries, tuple):
+            holder.entries[key] = new
+        elif type(held) is tuple and any(one is old for one in held):
+            holder.entries[key] = tuple(new if one is old else one for one in held)
 
 
 def is_real(value: Any) -> bool:
@@ -341,6 +347,38 @@ class _Gone:
     """Stands for an attribute that is not there."""
 
 
+class Kept(NamedTuple):
+    """What stood in a place, to be put back: a value, and a copy of its numbers.
+
+    Attributes
+    ----------
+    owner : object
+    key : str or int
+        Of an attribute, or of an entry.
+    value : object
+    content : array, optional
+        The numbers of an array.
+    """
+
+    owner: Any
+    key: Any
+    value: Any
+    content: HostArray | None = None
+
+    def put_back(self) -> None:
+        """Put the numbers back into the array, and this into its place."""
+        if self.content is not None:
+            self.value[...] = self.content
+        _put(self.owner, self.key, self.value)
+
+    def differs(self, now: Any) -> bool:
+        """Whether a value is another object, or an array with other contents."""
+        old = self.content
+        if now is not self.value or old is None:
+            return now is not self.value
+        return not numpy.array_equal(now, old, equal_nan=old.dtype.kind == "f")
+
+
 class Carried:
     """Hidden states, counters and lists of any object.
 
@@ -358,69 +396,87 @@ class Carried:
 
     def __init__(self, reached: Callable[[], list[Holder]], forward: Callable[[], Any]) -> None:
         self._lists: list[tuple[Any, list[Any]]] = []
-        self._entries: list[tuple[Any, Any, Any, Any]] = []
-        self._made: list[tuple[Any, Any, Any, Any]] = []
+        self._changed: list[Kept] = []
+        self._made: list[tuple[Kept, HostArray]] = []
         before = _snapshot(reached())
         forward()
         once = _snapshot(reached())
         forward()
-        for number, (holder, values) in before.items():
-            entries = holder.entries
+        for number, (owner, values) in before.items():
+            entries = entries_of(owner)
             if isinstance(entries, list | deque) and len(entries) != len(values):
-                self._lists.append((entries, [kept for kept, _ in values.values()]))
+                self._lists.append((entries, [kept.value for kept in values.values()]))
                 _refill(*self._lists[-1])
-            after_one = once[number][1] if number in once else {}
-            for key in [*values, *(key for key, _ in items(entries) if key not in values)]:
-                now, kept = _get(entries, key), values.get(key, (_Gone, None))
-                is_made = (kept[0] is None or kept[0] is _Gone) and _is_left_alone(now, once)
-                if not _differs(now, kept):
+            for key in {**values, **dict(items(entries))}:
+                kept, now = values.get(key, Kept(owner, key, _Gone)), _get(entries, key)
+                if not kept.differs(now):
                     continue
-                if is_made and not _differs(now, after_one.get(key)):
-                    if isinstance(now, numpy.ndarray):
-                        self._made.append((holder.owner, key, kept[0], now))
-                else:
-                    self._entries.append((holder.owner, key, *kept))
+                after_one = once[number][1].get(key) if number in once else None
+                is_stable = after_one is not None and not after_one.differs(now)
+                is_new = kept.value is None or kept.value is _Gone
+                if not (is_new and is_stable and _is_left_alone(now, once)):
+                    self._changed.append(kept)
+                elif isinstance(now, numpy.ndarray):
+                    self._made.append((kept, now))
         self.restore()
 
     def holds(self, holder: Holder, key: Any) -> bool:
         """Whether an attribute is among what is carried."""
-        return any(holder.owner is owner and key == k for owner, k, _, _ in self._entries)
+        return any(holder.owner is kept.owner and key == kept.key for kept in self._changed)
 
     def restore(self) -> None:
         """Put everything back."""
         for entries, kept in self._lists:
             _refill(entries, kept)
-        for owner, key, kept, content in self._entries:
-            if content is not None:
-                kept[...] = content
-            _put(owner, key, kept)
+        for one in self._changed:
+            one.put_back()
 
     @contextmanager
     def as_at_first(self) -> Iterator[None]:
         """Without the arrays that the first forward made."""
-        for owner, key, before, _ in self._made:
-            _put(owner, key, before)
+        for kept, _ in self._made:
+            kept.put_back()
         try:
             yield
         finally:
-            for owner, key, _, made in self._made:
-                _put(owner, key, made)
+            for kept, made in self._made:
+                _put(kept.owner, kept.key, made)
 
 
-def _is_left_alone(value: Any, once: dict[int, tuple[Holder, dict[Any, Any]]]) -> bool:
+Snapshot = dict[int, tuple[Any, dict[Any, Kept]]]
+"""Objects by their number, each with what it held."""
+
+
+def _snapshot(found: list[Holder]) -> Snapshot:
+    """All values as they are, each with a copy of it if it is an array."""
+    own = [one.owner for one in found if not isinstance(one.owner, View)]
+    return {
+        id(owner): (owner, {key: keep(owner, key, value) for key, value in items(entries)})
+        for owner in own
+        if not isinstance(entries := entries_of(owner), tuple)
+    }
+
+
+def keep(owner: Any, key: Any, value: Any) -> Kept:
+    """What stands in a place, with a copy of it if it is an array."""
+    return Kept(owner, key, value, value.copy() if _is_numeric(value) else None)
+
+
+def _is_left_alone(value: Any, once: Snapshot) -> bool:
     """Whether it is an array, or an object whose attributes the second forward left alone."""
     if isinstance(value, numpy.ndarray) or id(value) not in once:
         return isinstance(value, numpy.ndarray)
-    holder, values = once[id(value)]
-    is_object = not isinstance(holder.owner, list | dict | deque)
-    return is_object and not any(_differs(v, values.get(k)) for k, v in items(holder.entries))
+    owner, values = once[id(value)]
+    entries = dict(items(entries_of(owner)))
+    is_object = not isinstance(owner, list | dict | deque)
+    return is_object and all(k in values and not values[k].differs(v) for k, v in entries.items())
 
 
 def _put(owner: Any, key: Any, value: Any) -> None:
     entries = entries_of(owner)
     if value is _Gone:
         entries.pop(key, None)
-    else:
+    elif not isinstance(entries, tuple):
         entries[key] = value
 
 
@@ -429,33 +485,8 @@ def _refill(entries: Any, kept: list[Any]) -> None:
     entries.extend(kept)
 
 
-def _snapshot(found: list[Holder]) -> dict[int, tuple[Holder, dict[Any, tuple[Any, Any]]]]:
-    """All values as they are, each with a copy of it if it is an array."""
-    return {
-        id(holder.owner): (
-            holder,
-            {
-                key: (value, value.copy() if _is_numeric(value) else None)
-                for key, value in items(holder.entries)
-            },
-        )
-        for holder in found
-        if not isinstance(holder.owner, View) and not isinstance(holder.entries, tuple)
-    }
-
-
 def _get(entries: Any, key: Any) -> Any:
     return entries.get(key, _Gone) if hasattr(entries, "keys") else entries[key]
-
-
-def _differs(now: Any, before: tuple[Any, Any] | None) -> bool:
-    """Whether a value is another object, or an array with other contents."""
-    if before is None or now is not before[0]:
-        return True
-    content = before[1]
-    return content is not None and not numpy.array_equal(
-        now, content, equal_nan=content.dtype.kind == "f"
-    )
 
 
 _ENTROPY = 0x5EED_0F_6AD_C4EC_0DD5_A11E_2B1D
@@ -515,8 +546,8 @@ def _generators(found: list[Holder]) -> list[tuple[Callable[[], Any], Callable[[
     ]
     torch: Any = sys.modules.get("torch")
     states += [(torch.get_rng_state, torch.set_rng_state)] if torch is not None else []
-    values = [value for holder in found for _, value in items(holder.entries)]
-    for value in {id(v): v for v in values if isinstance(v, GENERATORS)}.values():
+    held = {id(v): v for _, _, v in places(found) if isinstance(v, GENERATORS)}
+    for value in held.values():
         if isinstance(value, Generator):
             bits = value.bit_generator
             states.append((partial(getattr, bits, "state"), partial(setattr, bits, "state")))
