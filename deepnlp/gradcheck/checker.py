@@ -1,14 +1,16 @@
 """Checking a backward pass against numbers."""
 
+import copyreg
 import io
 import math
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping
+import types
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy
@@ -26,10 +28,9 @@ from deepnlp.gradcheck.checks import (
 )  # fmt: skip
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
 from deepnlp.gradcheck.explaining import accept_means, explain, explain_as_sums
-from deepnlp.gradcheck.names import is_tensor
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
 from deepnlp.gradcheck.subject import Subject
-from deepnlp.gradcheck.walking import HostArray, more_is_copied, private
+from deepnlp.gradcheck.walking import HostArray, is_tensor, private
 
 METHODS = ("auto", "complex", "central", "direction")
 
@@ -45,7 +46,7 @@ def check_gradients(
     tolerance: float | None = None,
     reference: Any = None,
     constants: Collection[str] = (),
-    gradients: Mapping[str, str] = MappingProxyType({}),
+    gradients: Mapping[str, str] = types.MappingProxyType({}),
     quiet: bool = False,
     **named: Any,
 ) -> Report:
@@ -118,7 +119,7 @@ def check_gradients(
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
     silence = redirect_stdout(io.StringIO()) if quiet else nullcontext()
-    with _one_at_a_time, _doubles(layer), silence, more_is_copied():
+    with _one_at_a_time, _doubles(layer), silence, _more_is_copied():
         subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)
@@ -150,6 +151,37 @@ def _doubles(given: Any) -> Iterator[None]:
     finally:
         if torch is not None:
             torch.set_default_dtype(kind)
+
+
+def _context_variable(name: str, value: Any) -> ContextVar[Any]:
+    made: ContextVar[Any] = ContextVar(name)
+    made.set(value)
+    return made
+
+
+def _local(values: dict[str, Any]) -> threading.local:
+    made = threading.local()
+    vars(made).update(values)
+    return made
+
+
+_COPIES: dict[type, Callable[[Any], Any]] = {
+    types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
+    threading.local: lambda local: (_local, (vars(local),)),
+    ContextVar: lambda variable: (_context_variable, (variable.name, variable.get(None))),
+}
+
+
+@contextmanager
+def _more_is_copied() -> Iterator[None]:
+    """Context in which objects are copied that keep values where a copy looks for none."""
+    others = {kind: copy for kind, copy in _COPIES.items() if kind not in copyreg.dispatch_table}
+    copyreg.dispatch_table.update(others)
+    try:
+        yield
+    finally:
+        for kind in others:
+            del copyreg.dispatch_table[kind]
 
 
 def _check(comparison: Comparison) -> Report:

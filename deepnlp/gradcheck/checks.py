@@ -15,7 +15,7 @@ from deepnlp.gradcheck.report import Check, Report, Row
 from deepnlp.gradcheck.shapes import told_shapes
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Input, Weight
-from deepnlp.gradcheck.walking import HostArray
+from deepnlp.gradcheck.walking import HostArray, near, same
 from deepnlp.layers.recurrent import TimeRecurrent
 
 TOLERANCES = {"complex": 1e-10, "central": 1e-6}
@@ -305,7 +305,7 @@ def ignores_dout(subject: Subject, analytic: Gradients) -> bool:
     if not (takes_dout and is_number) or is_of_numbers:
         return False
     twice = subject.gradients_for([2.0 * subject.weights[0] + 1.0])
-    return all(numpy.array_equal(twice[name], analytic[name], equal_nan=True) for name in analytic)
+    return all(same(twice[name], gradient) for name, gradient in analytic.items())
 
 
 def _linear(subject: Subject, analytic: Gradients, rng: Generator) -> Check | None:
@@ -404,24 +404,17 @@ def _second_backward(subject: Subject) -> Check:
 
 def _accumulation(subject: Subject, analytic: dict[str, HostArray]) -> Check:
     """Two passes give twice the gradient, where gradients are Parameters."""
-    weights = [name for name, v in subject.variables.items() if isinstance(v, Weight)]
-    subject.zero_grad()
-    subject.pass_again(times=2)
-    twice = subject.read_gradients()
+    twice, variables = subject.gradients_of_two(), subject.variables
     assigned = [
         name
-        for name, variable in subject.variables.items()
+        for name, once in analytic.items()
         if name not in subject.input_names
-        and variable.grad() is not None
-        and not numpy.allclose(twice[name], 2 * analytic[name], rtol=1e-6, atol=1e-12)
         and not name.endswith(("h0", "c0"))
+        and variables[name].grad() is not None
+        and not near(twice[name], 2 * once, atol=1e-12)
     ]
-    broken = [
-        name
-        for name in assigned
-        if name in weights and numpy.allclose(twice[name], analytic[name], rtol=1e-6, atol=1e-12)
-    ]
-    if broken:
+    weights = [name for name in assigned if isinstance(variables[name], Weight)]
+    if broken := [name for name in weights if near(twice[name], analytic[name], atol=1e-12)]:
         told = f"after two passes the gradient of {', '.join(broken)} is that of one"
         return Check("two passes", False, told)
     if assigned:
@@ -469,8 +462,9 @@ def _state(subject: Subject) -> Check | None:
     if not isinstance(subject.layer, TimeRecurrent) or len(subject.inputs) > 1:
         return None  # with lengths, the output at the last step may be past the end
     (hs,) = subject.forward()
-    same = numpy.array_equal(asnumpy(subject.layer.h), hs[:, -1])
-    return Check("state", same, "h is the last output" if same else "h is not the last output")
+    is_last = numpy.array_equal(asnumpy(subject.layer.h), hs[:, -1])
+    told = "h is the last output" if is_last else "h is not the last output"
+    return Check("state", is_last, told)
 
 
 _OF_OUTPUTS = {False: 1e-6, True: 1e-3}  # of outputs in float64, in float32

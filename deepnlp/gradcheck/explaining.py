@@ -12,7 +12,7 @@ from deepnlp.gradcheck.checks import compare
 from deepnlp.gradcheck.report import Check, Row
 from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject, in_numpy_form
-from deepnlp.gradcheck.walking import is_real, states_kept
+from deepnlp.gradcheck.walking import is_real, near, states_kept
 
 
 def explain(subject: Subject, rows: list[Row], failed: list[Row], is_along: bool) -> None:
@@ -147,8 +147,7 @@ def _axes_of_samples(subject: Subject) -> list[tuple[int, str, int]]:
 
 
 def _is_multiple(row: Row, factor: float) -> bool:
-    is_near = row.fits and numpy.allclose(row.analytic, factor * row.numeric, rtol=1e-6, atol=1e-12)
-    return bool(is_near)
+    return near(row.analytic, factor * row.numeric, atol=1e-12)
 
 
 def _count_vague(rows: list[Row]) -> int:

@@ -20,7 +20,7 @@ import numpy
 
 from deepnlp.gradcheck.causes import UNKNOWN, Cause, say
 from deepnlp.gradcheck.cells import text_of
-from deepnlp.gradcheck.names import LOSSES, gradient_names, is_box, plain
+from deepnlp.gradcheck.names import LOSSES
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.translating import (
     NotTranslatedError,
@@ -28,7 +28,8 @@ from deepnlp.gradcheck.translating import (
     names_of,
     written_in,
 )  # fmt: skip
-from deepnlp.gradcheck.walking import Generators, mapped, states_kept
+from deepnlp.gradcheck.variables import gradient_names
+from deepnlp.gradcheck.walking import Generators, is_box, mapped, plain, states_kept
 
 Names = dict[str, Any]
 

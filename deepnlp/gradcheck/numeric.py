@@ -13,7 +13,6 @@ import numpy
 from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.adapters import Adapter
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.names import is_box, plain
 from deepnlp.gradcheck.variables import Variable
 from deepnlp.gradcheck.walking import (
     GENERATORS,
@@ -22,11 +21,14 @@ from deepnlp.gradcheck.walking import (
     Holder,
     HostArray,
     holders,
+    is_box,
     is_real,
     keep,
     leaves,
     mapped,
+    near,
     places,
+    plain,
 )
 from deepnlp.layer import Layer, no_backward
 from deepnlp.parameter import Parameter
@@ -259,7 +261,7 @@ class Function:
 
     def forward(self) -> list[HostArray]:
         """Outputs on the host, from the state that was carried at the start."""
-        return [numpy.array(asnumpy(y)) for y in self.raw_forward()]
+        return on_host(self.raw_forward())
 
     def raw_forward(self) -> list[Any]:
         """Outputs as they come, from the state that was carried at the start."""
@@ -286,9 +288,7 @@ class Function:
             returned = ", ".join(kinds).replace("NoneType", "None")
             raise TypeError(say("no numbers", title=title, returned=returned))
         for one, other in zip(outputs, again, strict=True):
-            if one.shape != other.shape or not numpy.allclose(
-                one, other, rtol=1e-9, atol=0, equal_nan=True
-            ):
+            if not near(one, other, rtol=1e-9, atol=0):
                 raise ValueError(say("random", title=title))
         self.in_single = any(y.dtype == numpy.float32 for y in outputs)
         takes = self.caller.takes_gradients
@@ -432,6 +432,11 @@ class Function:
                     self.layer.astype("float64")
                 for name, variable in self.variables.items():
                     variable.set(originals[name])
+
+
+def on_host(outputs: list[Any]) -> list[HostArray]:
+    """Outputs as arrays of their own on the host."""
+    return [numpy.array(asnumpy(y)) for y in outputs]
 
 
 def _widen(found: list[Holder]) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import Generator, asarray, asnumpy
-from deepnlp.gradcheck.adapters import adapter_of
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, belongs, gradient_names, is_box
-from deepnlp.gradcheck.numeric import Function
+from deepnlp.gradcheck.forms import adapter_of
+from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT
+from deepnlp.gradcheck.numeric import Function, on_host
 from deepnlp.gradcheck.states import draw_states
 from deepnlp.gradcheck.variables import (
     Attribute,
@@ -20,6 +20,8 @@ from deepnlp.gradcheck.variables import (
     Part,
     Variable,
     Weight,
+    belongs,
+    gradient_names,
     hand_over,
     held_arrays,
     held_views,
@@ -28,7 +30,17 @@ from deepnlp.gradcheck.variables import (
     parts,
     path_of,
 )  # fmt: skip
-from deepnlp.gradcheck.walking import HostArray, holders, is_real, leaves, mapped, places
+from deepnlp.gradcheck.walking import (
+    HostArray,
+    holders,
+    is_box,
+    is_real,
+    leaves,
+    mapped,
+    near,
+    places,
+    same,
+)
 
 
 class Subject(Function):
@@ -167,8 +179,7 @@ class Subject(Function):
         """The first backward, which shows how it takes its gradients."""
         weights, errors, usable = self.weights, [], []
         for way in self.caller.ways:
-            self.caller.way = way
-            self.weights = weights[: len(way.outputs)]
+            self.caller.way, self.weights = way, weights[: len(way.outputs)]
             try:
                 returned = self._pass()
             except Exception as error:
@@ -179,8 +190,7 @@ class Subject(Function):
             usable.append(way)
         if not usable:
             raise errors[0]
-        self.caller.way = usable[0]
-        self.weights = weights[: len(usable[0].outputs)]
+        self.caller.way, self.weights = usable[0], weights[: len(usable[0].outputs)]
         return self._pass()
 
     def _pass(self) -> Any:
@@ -190,8 +200,7 @@ class Subject(Function):
         given = self.fresh_inputs()
         outputs = self.caller.forward(given)
         self._note_changes(given, self.inputs, self.input_names, "forward")
-        kept = [numpy.array(asnumpy(y)) for y in outputs]
-        dys = self._output_gradients()
+        kept, dys = on_host(outputs), self._output_gradients()
         returned = self._backward(dys)
         names = [f"dy{k}" if len(dys) > 1 else "dy" for k in range(len(dys))]
         self._note_changes(given, self.inputs, self.input_names, "backward")
@@ -199,12 +208,14 @@ class Subject(Function):
         self._note_changes(outputs, kept, [f"output {k}" for k in range(len(kept))], "backward")
         return returned
 
-    def pass_again(self, times: int = 1) -> None:
-        """Forward and backward once more (or more often), without forgetting gradients."""
-        for _ in range(times):
+    def gradients_of_two(self) -> dict[str, HostArray]:
+        """The gradient of every variable after two passes, between which none is forgotten."""
+        self.zero_grad()
+        for _ in range(2):
             self.restore()
             self.caller.forward(self.fresh_inputs())
             self._backward(self._output_gradients())
+        return self.read_gradients()
 
     def backward_again(self) -> bool:
         """Whether a backward without a forward before it is refused."""
@@ -229,15 +240,14 @@ class Subject(Function):
         """Whether an output stays what it was while another forward runs."""
         self.restore()
         outputs = self.caller.forward(self.fresh_inputs())
-        kept = [numpy.array(asnumpy(y)) for y in outputs]
+        kept = on_host(outputs)
         other = [
             1.5 * value + 0.25 if name in self.variables else value
             for name, value in zip(self.input_names, self.fresh_inputs(), strict=True)
         ]
         with contextlib.suppress(Exception), numpy.errstate(all="ignore"):
             self.caller.forward(other)
-        same = zip(outputs, kept, strict=True)
-        return all(numpy.array_equal(asnumpy(y), k, equal_nan=True) for y, k in same)
+        return all(map(same, on_host(outputs), kept))
 
     def stale_gradients(self, analytic: dict[str, HostArray]) -> list[str]:
         """Names of the gradients that a forward with other inputs, run before, changes.
@@ -251,27 +261,21 @@ class Subject(Function):
             with at_first, numpy.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                 self.caller.forward(other)
                 self._generators.restore()
-                again = [numpy.array(asnumpy(y)) for y in self.caller.forward(self.fresh_inputs())]
+                again = on_host(self.caller.forward(self.fresh_inputs()))
                 self.zero_grad()
                 self._hand_over(self._backward(self._output_gradients()))
                 found = self.read_gradients()
         except Exception:  # an object may allow one forward only
             return []
-        is_same = zip(again, self.forward(), strict=True)
-        if not all(a.shape == b.shape and numpy.allclose(a, b, equal_nan=True) for a, b in is_same):
+        if not all(near(a, b, 1e-5, 1e-8) for a, b in zip(again, self.forward(), strict=True)):
             return []
-        return [
-            name
-            for name, gradient in found.items()
-            if gradient.shape != analytic[name].shape
-            or not numpy.allclose(gradient, analytic[name], rtol=1e-6, atol=1e-9, equal_nan=True)
-        ]
+        return [name for name, gradient in found.items() if not near(gradient, analytic[name])]
 
     def kept_entries(self) -> tuple[list[str], list[str]]:
         """Places of gradients in lists whose array stays in a backward, and those of others."""
         self.restore()
-        places = [place for place in (h.place() for h in self._held) if place is not None]
-        before = [(grads, k, grads[k]) for grads, k in places if isinstance(grads, list)]
+        beside = [place for place in (h.place() for h in self._held) if place is not None]
+        before = [(grads, k, grads[k]) for grads, k in beside if isinstance(grads, list)]
         before = [one for one in before if isinstance(one[2], numpy.ndarray)]
         self._pass()
         kept = [f"grads[{k}]" for grads, k, old in before if grads[k] is old]
@@ -307,9 +311,7 @@ class Subject(Function):
                 continue
             if any(told.startswith(f"{name} by") for told in self.changed):
                 continue
-            if not numpy.array_equal(
-                asnumpy(value), original, equal_nan=original.dtype.kind == "f"
-            ):
+            if not same(asnumpy(value), original):
                 self.changed.append(f"{name} by {by}")
 
     # --- Which gradient belongs to what -------------------------------------------------------
@@ -426,10 +428,7 @@ class Subject(Function):
         except Exception:  # with other numbers in it, it may be of no use to the forward
             after = before if held.is_float else []
         array[...] = original
-        if len(after) != len(before):
-            return True
-        same = zip(after, before, strict=True)
-        return not all(numpy.array_equal(a, b, equal_nan=True) for a, b in same)
+        return len(after) != len(before) or not all(map(same, after, before))
 
     def _as_host(self, name: str, grad: Any, like: HostArray) -> HostArray:
         """A gradient as a float64 host array; zeros where there is none."""
@@ -461,8 +460,8 @@ def in_numpy_form(subject: Subject, name: str = "") -> Subject | None:
         found, wanted = made.analytic_gradients(), subject.analytic_gradients()
     except Exception:  # what NumPy has no word for is judged as it stands
         return None
-    same = all(numpy.allclose(v, wanted[n], rtol=1e-6, atol=1e-9) for n, v in found.items())
-    return made if same and found else None
+    is_same = all(near(gradient, wanted[name]) for name, gradient in found.items())
+    return made if is_same and found else None
 
 
 def _another(value: Any) -> Any:

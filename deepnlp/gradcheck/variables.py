@@ -20,12 +20,10 @@ from deepnlp.gradcheck.names import (
     DATA,
     GRAD,
     GRADIENT,
+    GRADIENT_FORMS,
     GRADS,
     PARAMS,
     WEIGHT,
-    belongs,
-    gradient_names,
-    plain,
 )
 from deepnlp.gradcheck.walking import (
     Holder,
@@ -35,6 +33,7 @@ from deepnlp.gradcheck.walking import (
     items,
     leaves,
     places,
+    plain,
     replace,
 )
 from deepnlp.layer import Layer
@@ -44,6 +43,27 @@ from deepnlp.parameter import Parameter, View
 _LISTS = (list, tuple, deque, numpy.ndarray)
 Place = tuple[Any, Any]
 """The container and the key of a gradient."""
+
+
+def gradient_names(key: Any) -> list[str]:
+    """The usual names of the gradient of something, the likeliest first.
+
+    >>> gradient_names("W")[:4]
+    ['dW', 'grad_W', 'W_grad', 'd_W']
+    """
+    key = str(key)
+    spelt = [key, key.strip("_"), key.lower(), key.strip("_").lower(), key.replace("_", "")]
+    return [form.format(one) for one in dict.fromkeys(spelt) for form in GRADIENT_FORMS]
+
+
+def belongs(name: str, key: Any) -> bool:
+    """Whether a gradient of that name is that of a variable of this key.
+
+    >>> belongs("dW", "W"), belongs("W", "W"), belongs("dx", "W")
+    (True, True, False)
+    """
+    key = str(key)
+    return bool(name) and (name in (key, key.lower()) or name in gradient_names(key))
 
 
 class Variable(ABC):

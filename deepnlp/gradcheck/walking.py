@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import copyreg
 import dis
 import functools
 import gc
@@ -11,7 +10,6 @@ import inspect
 import pickle
 import random
 import sys
-import threading
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -23,12 +21,14 @@ from typing import Any, NamedTuple
 import numpy
 
 from deepnlp.backend import Generator
+from deepnlp.gradcheck.names import DATA, GRAD
 from deepnlp.parameter import View
 
 HostArray = numpy.ndarray[Any, Any]
 
 _CLOSED = (numpy.generic, Generator, numpy.random.RandomState, random.Random)
 _LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType)
+_PLAIN = (numpy.ndarray, numpy.generic, str, bytes, int, float, complex, type(None), type)
 _DEFAULTS = object()  # the place of what a function takes where nothing is given
 _LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
 _MAPPINGS = (dict, types.MappingProxyType)
@@ -110,37 +110,6 @@ class _Contextual(dict[str, Any]):
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
         self.owner.set(value)
-
-
-def _context_variable(name: str, value: Any) -> ContextVar[Any]:
-    made: ContextVar[Any] = ContextVar(name)
-    made.set(value)
-    return made
-
-
-def _local(values: dict[str, Any]) -> threading.local:
-    made = threading.local()
-    vars(made).update(values)
-    return made
-
-
-_COPIES: dict[type, Callable[[Any], Any]] = {
-    types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
-    threading.local: lambda local: (_local, (vars(local),)),
-    ContextVar: lambda variable: (_context_variable, (variable.name, variable.get(None))),
-}
-
-
-@contextmanager
-def more_is_copied() -> Iterator[None]:
-    """Context in which objects are copied that keep values where a copy looks for none."""
-    others = {kind: copy for kind, copy in _COPIES.items() if kind not in copyreg.dispatch_table}
-    copyreg.dispatch_table.update(others)
-    try:
-        yield
-    finally:
-        for kind in others:
-            del copyreg.dispatch_table[kind]
 
 
 class Holder(NamedTuple):
@@ -271,6 +240,49 @@ def is_real(value: Any) -> bool:
     return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
 
 
+def name_of(names: tuple[str, ...], owner: Any) -> str:
+    """The first of these names that an object has; an empty one if it has none."""
+    return next((name for name in names if hasattr(owner, name)), "")
+
+
+def is_node(value: Any) -> bool:
+    """Whether it keeps numbers and their gradient, and can go backward."""
+    if not is_box(value) or not hasattr(value, "backward"):
+        return False
+    return is_tensor(value) or bool(name_of(GRAD, value))
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it is a tensor of torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_box(value: Any) -> bool:
+    """Whether it is an object that keeps numbers."""
+    is_array = isinstance(value, _PLAIN) or hasattr(type(value), "__array_function__")
+    return not is_array and bool(name_of(DATA, value))
+
+
+def plain(value: Any) -> Any:
+    """The numbers of a node or a box; other values as they are."""
+    if not is_box(value):
+        return value
+    if is_tensor(value):
+        return value.detach().resolve_conj().numpy()
+    return plain(getattr(value, name_of(DATA, value)))
+
+
+def same(one: Any, other: HostArray) -> bool:
+    """Whether two arrays hold the same numbers."""
+    return numpy.array_equal(one, other, equal_nan=other.dtype.kind in "fc")
+
+
+def near(one: HostArray, other: HostArray, rtol: float = 1e-6, atol: float = 1e-9) -> bool:
+    """Whether two arrays have one shape, and about the same numbers."""
+    return one.shape == other.shape and numpy.allclose(one, other, rtol, atol, equal_nan=True)
+
+
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """What stands in nested dicts, lists and tuples, each with the keys that lead to it."""
     if isinstance(value, dict | list | tuple):
@@ -373,10 +385,8 @@ class Kept(NamedTuple):
 
     def differs(self, now: Any) -> bool:
         """Whether a value is another object, or an array with other contents."""
-        old = self.content
-        if now is not self.value or old is None:
-            return now is not self.value
-        return not numpy.array_equal(now, old, equal_nan=old.dtype.kind == "f")
+        is_changed = self.content is not None and not same(self.value, self.content)
+        return now is not self.value or is_changed
 
 
 class Carried:
