@@ -16,7 +16,7 @@ from deepnlp.diagnosis.traced import Traced
 from deepnlp.diagnosis.traced import variable as variable_of
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
-from deepnlp.gradcheck.walking import containers
+from deepnlp.gradcheck.walking import holders, places
 
 
 class Trace:
@@ -185,9 +185,7 @@ def _namespaces(layer: Any, functions: list[Any]) -> list[dict[str, Any]]:
 
     for function in functions:
         add(getattr(function, "__func__", function), 4)
-    objects = [layer] + [v for h in containers(layer) if isinstance(h, dict) for v in h.values()]
-    objects += [v for h in containers(layer) if isinstance(h, list | tuple) for v in h]
-    for one in objects:
+    for one in [layer, *(value for _, _, value in places(holders(layer)))]:
         for base in type(one).__mro__:
             for method in vars(base).values():
                 if inspect.isfunction(method):

@@ -142,15 +142,16 @@ def _doubles(given: Any) -> Iterator[None]:
     text = text_of(given) if isinstance(given, Path) else given
     if isinstance(text, str) and "torch" in text:
         import_module("torch")
-    torch = sys.modules.get("torch")
-    kind = torch.get_default_dtype() if torch is not None else None
-    if torch is not None:
-        torch.set_default_dtype(torch.float64)
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    kind = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
     try:
         yield
     finally:
-        if torch is not None:
-            torch.set_default_dtype(kind)
+        torch.set_default_dtype(kind)
 
 
 def _context_variable(name: str, value: Any) -> ContextVar[Any]:

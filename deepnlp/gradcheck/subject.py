@@ -325,11 +325,11 @@ class Subject(Function):
                 self.variables[held.name] = held
         without = [h for h in self._held if h.is_array and h.name not in self.variables]
         self._returnable = [h for h in without if h.is_float]
-        for path, value in leaves(self.inputs):  # a number is a variable if it has a gradient
-            names = [part.name for part in parts(returned, self.caller.names_of_gradients, None)]
+        names = [part.name for part in parts(returned, self.caller.names_of_gradients, None)]
+        for position, (path, value) in enumerate(list(leaves(self.inputs))):
             key = self.input_names[path[0]] if len(path) == 1 else str(path[-1])
+            # A number is a variable if it has a gradient.
             if isinstance(value, float) and any(belongs(name, key) for name in names):
-                position = [other for other, _ in leaves(self.inputs)].index(path)
                 self.variables[key] = Input(self.inputs, path, key, position)
                 self.variables[key].set(numpy.array(value))
         self._hand_over(returned)

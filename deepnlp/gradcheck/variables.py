@@ -9,22 +9,14 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, reduce
+from operator import getitem
 from typing import Any, NamedTuple
 
 import numpy
 
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.gradcheck import names as usual
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.names import (
-    CONSTANT,
-    DATA,
-    GRAD,
-    GRADIENT,
-    GRADIENT_FORMS,
-    GRADS,
-    PARAMS,
-    WEIGHT,
-)
 from deepnlp.gradcheck.walking import (
     Holder,
     HostArray,
@@ -53,7 +45,7 @@ def gradient_names(key: Any) -> list[str]:
     """
     key = str(key)
     spelt = [key, key.strip("_"), key.lower(), key.strip("_").lower(), key.replace("_", "")]
-    return [form.format(one) for one in dict.fromkeys(spelt) for form in GRADIENT_FORMS]
+    return [form.format(one) for one in dict.fromkeys(spelt) for form in usual.GRADIENT_FORMS]
 
 
 def belongs(name: str, key: Any) -> bool:
@@ -110,10 +102,7 @@ class Input(Variable):
 
     def get(self) -> HostArray:
         """Value on the host."""
-        value: Any = self.inputs
-        for key in self.path:
-            value = value[key]
-        return numpy.array(value)
+        return numpy.array(reduce(getitem, self.path, self.inputs))
 
     def set(self, value: Any) -> None:
         """Put another value in place."""
@@ -220,9 +209,9 @@ class Attribute(Variable):
     @property
     def is_constant(self) -> bool:
         """Whether nobody expects a gradient: by its name, or because it may not be written."""
-        if CONSTANT.search(str(self.key)) or not self.value.flags.writeable:
+        if usual.CONSTANT.search(str(self.key)) or not self.value.flags.writeable:
             return True
-        return self.holder.is_shared and not WEIGHT.search(str(self.key))
+        return self.holder.is_shared and not usual.WEIGHT.search(str(self.key))
 
     def get(self) -> HostArray:
         """Value on the host."""
@@ -262,8 +251,8 @@ class Attribute(Variable):
     def place(self) -> Place | None:
         """Where its gradient is, under any of the usual names; None if it is not beside it."""
         entries, names = self.holder.entries, gradient_names(self.key)
-        if self.key in DATA and isinstance(self.key, str):  # a box with a value and its gradient
-            return _of_names(entries, GRAD)
+        if isinstance(self.key, str) and self.key in usual.DATA:  # a box with its gradient
+            return _of_names(entries, usual.GRAD)
         found = _of_names(entries, names)
         if found is None and self.holder.up is not None and self.holder.is_shared:
             found = _of_names(self.holder.up.entries, names)  # self.dW for a W of the class
@@ -274,16 +263,16 @@ class Attribute(Variable):
         """Containers that may hold gradients, each with the position that would be its own."""
         entries = self.holder.entries
         named = entries if _is_dict(entries) else {}
-        listed: Any = next((named[name] for name in PARAMS if name in named), None)
+        listed: Any = next((named[name] for name in usual.PARAMS if name in named), None)
         is_list = isinstance(listed, _LISTS)
         numbers = [k for k, one in enumerate(listed) if one is self.value] if is_list else []
-        for name in GRADS:  # beside it, or beside a list of weights
+        for name in usual.GRADS:  # beside it, or beside a list of weights
             yield named.get(name), next(iter(numbers), sys.maxsize)
         position = [key for key, _ in items(entries)].index(self.key)
         node, way = self.holder, list[Any]()
         while node.up is not None:  # at the same place, as in grads[0]["W"] or dcell.W
             beside = node.up.entries
-            for name in [*gradient_names(node.key), *GRADS] if _is_dict(beside) else []:
+            for name in [*gradient_names(node.key), *usual.GRADS] if _is_dict(beside) else []:
                 twin = reduce(_inside, way, beside.get(name))
                 if twin is not None and twin is not self.holder.owner:
                     yield entries_of(twin), position
@@ -310,15 +299,15 @@ def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
     seen: set[int] = set()
     names: set[str] = set()
     for holder, key, entry in places(found):
-        if isinstance(holder.owner, View) or holder.path.rstrip(".").split(".")[-1] in GRADS:
+        if isinstance(holder.owner, View) or holder.path.rstrip(".").split(".")[-1] in usual.GRADS:
             continue
-        is_box = _is_dict(holder.entries) and any(name in holder.entries for name in DATA)
+        is_box = _is_dict(holder.entries) and any(name in holder.entries for name in usual.DATA)
         is_buffer = isinstance(entry, array) and entry.typecode in "df"
         value: Any = numpy.frombuffer(entry, entry.typecode) if is_buffer else entry
         is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiu"
         is_closed = holder.is_shared or isinstance(holder.owner, list | dict | tuple | deque)
         is_number = isinstance(value, float) and not is_closed
-        if id(entry) in seen or not (is_array or is_number) or (is_box and key in GRAD):
+        if id(entry) in seen or not (is_array or is_number) or (is_box and key in usual.GRAD):
             continue
         if is_array:
             seen.add(id(entry))
@@ -360,7 +349,7 @@ def path_of(holder: Holder, key: Any) -> str:
     if isinstance(key, int):
         return f"{holder.path.rstrip('.')}[{key}]"
     before, _, last = holder.path.rstrip(".").rpartition(".")
-    if last in PARAMS and isinstance(holder.owner, dict):
+    if last in usual.PARAMS and isinstance(holder.owner, dict):
         return f"{before}.{key}" if before else str(key)
     return f"{holder.path}{key}"
 
@@ -422,7 +411,11 @@ def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> lis
     """
     if isinstance(returned, list) and shape is not None and _shape_of(returned) == shape:
         return [Part("", returned)]
-    found = list(_flat(returned))
+    keyed = [(path[-1] if path else None, value) for path, value in leaves(returned)]
+    found = [
+        Part(key, value, is_key=True) if isinstance(key, str) else Part("", value)
+        for key, value in keyed
+    ]
     if len(names) == len(found):
         found = [p if p.name else Part(n, p.value) for n, p in zip(names, found, strict=True)]
     return found
@@ -510,7 +503,7 @@ def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attrib
 
 def _may_be_gradient(part: Part) -> bool:
     """Whether nothing speaks against it: it has no name, or one of a gradient."""
-    return not part.name or GRADIENT.match(part.name) is not None
+    return not part.name or usual.GRADIENT.match(part.name) is not None
 
 
 def _give(variable: Input | Attribute, part: Part) -> None:
@@ -520,17 +513,6 @@ def _give(variable: Input | Attribute, part: Part) -> None:
 def _fit(pairs: Sequence[tuple[Input, Part]]) -> bool:
     """Whether every gradient has the shape of its input."""
     return bool(pairs) and all(_shape_of(part.value) == v.get().shape for v, part in pairs)
-
-
-def _flat(value: Any, name: str = "") -> Iterator[Part]:
-    if isinstance(value, dict):
-        for key, one in value.items():
-            yield from _flat(one, str(key))
-    elif isinstance(value, tuple | list):
-        for one in value:
-            yield from _flat(one)
-    else:
-        yield Part(name, value, bool(name))
 
 
 def _shape_of(value: Any) -> tuple[int, ...] | None:

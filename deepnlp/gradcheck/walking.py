@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy
@@ -30,6 +30,7 @@ _CLOSED = (numpy.generic, Generator, numpy.random.RandomState, random.Random)
 _LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType)
 _PLAIN = (numpy.ndarray, numpy.generic, str, bytes, int, float, complex, type(None), type)
 _DEFAULTS = object()  # the place of what a function takes where nothing is given
+_EMPTY = types.CellType()  # of a closure; a cell without a value is equal to it
 _LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
 _MAPPINGS = (dict, types.MappingProxyType)
 # Modules of whose objects one looks inside.
@@ -53,7 +54,7 @@ class Fields(MutableMapping[str, Any]):
             space = owner.__globals__
             cells = zip(owner.__code__.co_freevars, owner.__closure__ or (), strict=True)
             named = [n for n in globals_of(owner.__code__) if n in space]
-            self._places = {n: (cell, "cell_contents") for n, cell in cells if _is_set(cell)}
+            self._places = {n: (cell, "cell_contents") for n, cell in cells if cell != _EMPTY}
             self._places |= {name: (_DEFAULTS, name) for name in _defaults(owner)}
             self._places |= {name: (owner, name) for name in vars(owner)}
             self._places |= {n: (space, n) for n in named if not _is_large(space[n])}
@@ -80,11 +81,10 @@ class Fields(MutableMapping[str, Any]):
         place, key = self._places.get(name, (self.owner, name))
         if place is _DEFAULTS:
             named = self.owner.__kwdefaults__ or {}
-            given = {n: v for n, v in _defaults(self.owner).items() if n not in named}
-            if key in named:
-                named[key] = value
-            else:
-                self.owner.__defaults__ = tuple({**given, key: value}.values())
+            given = {**_defaults(self.owner), key: value}
+            self.owner.__defaults__ = tuple(v for n, v in given.items() if n not in named) or None
+            for name in named:
+                named[name] = given[name]
         elif type(place) is dict:
             place[key] = value
         else:
@@ -186,7 +186,7 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
         if inspect.isroutine(value) or isinstance(value, type):
             if not shared:
                 closed = (getattr(value, "__closure__", None) or ()) if cells else ()
-                waiting += [Holder("", cell.cell_contents) for cell in closed if _is_set(cell)]
+                waiting += [Holder("", cell.cell_contents) for cell in closed if cell != _EMPTY]
                 found[id(value)] = holder
                 continue
             waiting.append(holder._replace(owner=getattr(value, "__self__", None)))
@@ -207,11 +207,6 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
             kinds = [kind for kind in type(value).__mro__ if _is_written(kind)]
             waiting += [Holder(holder.path, kind, holder) for kind in kinds]
     return [one for one in found.values() if shared or not inspect.isroutine(one.owner)]
-
-
-def containers(owner: Any) -> list[Any]:
-    """The attribute dictionaries and lists of an object and of the objects inside."""
-    return [holder.entries for holder in holders(owner)]
 
 
 def places(found: list[Holder]) -> Iterator[tuple[Holder, Any, Any]]:
@@ -328,8 +323,7 @@ def _is_numeric(value: Any) -> bool:
 
 def _is_closed(value: Any) -> bool:
     """Whether there is nothing to look for inside."""
-    is_array = isinstance(value, numpy.ndarray)
-    return _is_numeric(value) if is_array else isinstance(value, _CLOSED + _LEAVES)
+    return _is_numeric(value) or isinstance(value, _CLOSED + _LEAVES)
 
 
 def _is_large(value: Any) -> bool:
@@ -345,14 +339,6 @@ def _is_written(value: Any) -> bool:
 
 def _names(slots: Any) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
-
-
-def _is_set(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 class _Gone:
@@ -556,13 +542,6 @@ def _generators(found: list[Holder]) -> list[tuple[Callable[[], Any], Callable[[
     ]
     torch: Any = sys.modules.get("torch")
     states += [(torch.get_rng_state, torch.set_rng_state)] if torch is not None else []
-    held = {id(v): v for _, _, v in places(found) if isinstance(v, GENERATORS)}
-    for value in held.values():
-        if isinstance(value, Generator):
-            bits = value.bit_generator
-            states.append((partial(getattr, bits, "state"), partial(setattr, bits, "state")))
-        elif isinstance(value, numpy.random.RandomState):
-            states.append((value.get_state, value.set_state))
-        else:
-            states.append((value.getstate, value.setstate))
-    return states
+    held: dict[int, Any] = {id(v): v for _, _, v in places(found) if isinstance(v, GENERATORS)}
+    inner = (getattr(value, "bit_generator", value) for value in held.values())
+    return states + [(one.__getstate__, one.__setstate__) for one in inner]
