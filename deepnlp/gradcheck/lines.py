@@ -29,7 +29,7 @@ from deepnlp.gradcheck.translating import (
     written_in,
 )  # fmt: skip
 from deepnlp.gradcheck.variables import gradient_names
-from deepnlp.gradcheck.walking import Generators, is_box, mapped, plain, states_kept
+from deepnlp.gradcheck.walking import generators, is_box, mapped, plain, states_kept
 
 Names = dict[str, Any]
 
@@ -64,7 +64,7 @@ class Lines:
         self._names = mapped(_copied, names)
         self._drawn: Names = {}
         self._places: dict[str, int] = {}  # the line that assigns a name last
-        self._states = Generators([])
+        self._states = generators([])
         self._body = body = ast.parse(source, file).body
         self._file = file
         self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]

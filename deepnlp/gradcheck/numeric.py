@@ -17,9 +17,9 @@ from deepnlp.gradcheck.variables import Variable
 from deepnlp.gradcheck.walking import (
     GENERATORS,
     Carried,
-    Generators,
     Holder,
     HostArray,
+    generators,
     holders,
     is_box,
     is_real,
@@ -29,6 +29,7 @@ from deepnlp.gradcheck.walking import (
     near,
     places,
     plain,
+    put_back,
 )
 from deepnlp.layer import Layer, no_backward
 from deepnlp.parameter import Parameter
@@ -37,6 +38,7 @@ _COMPLEX_STEP = 1e-30
 _CENTRAL_STEPS = (1e-2, *(10.0**-k for k in range(4, 11)))
 _QUICK_STEP = 1e-4
 _KINK_STEPS = (1e-4, 1e-6)
+_TINY = 3e-7  # the step at which rounding is seen
 
 
 def numerical_gradient(
@@ -136,7 +138,7 @@ def _quick_slope(along: Callable[[float], Any], guess: float, near_enough: float
 
 
 def _central_slope(
-    along: Callable[[float], Any], precision: float, steps: tuple[float, ...] = _CENTRAL_STEPS
+    along: Callable[[float], Any], precision: float, steps: tuple[float, ...]
 ) -> float:
     """Slope at 0 of a function of one number, stepping around kinks."""
     best, least = math.nan, math.inf
@@ -154,12 +156,12 @@ def _central_slope(
     return best
 
 
-def noise_of(along: Callable[[float], Any], step: float = 3e-7, count: int = 10) -> float:
+def noise_of(along: Callable[[float], Any]) -> float:
     """The rounding of a function of one number, seen in its third differences over tiny steps.
 
     Those of a smooth function vanish there, and a kink is in few of them.
     """
-    values = numpy.array([float(along(k * step)) for k in range(count)])
+    values = numpy.array([float(along(k * _TINY)) for k in range(10)])
     return float(numpy.median(numpy.abs(numpy.diff(values, 3))))
 
 
@@ -224,14 +226,14 @@ class Function:
         self.variables: dict[str, Variable] = {}
         self.weights: list[Any] = []
         self.in_single = False
-        self._generators = Generators(self.found)
+        self._generators = generators(self.found)
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
         self._carried = None
         try:
             if not self.is_ours:
                 self._carried = Carried(self._reached, self._run)
         except BaseException:
-            self._give_back()
+            put_back(self._borrowed)
             raise
         self.found = self._reached()  # with what the first forwards made
 
@@ -248,16 +250,12 @@ class Function:
             self.layer.restore(self.snapshot)
         else:
             self._carried.restore()
-        self._generators.restore()
+        put_back(self._generators)
 
     def leave(self) -> None:
         """Put back what is not the object's own: generators, globals, what closures hold."""
         self.restore()
-        self._give_back()
-
-    def _give_back(self) -> None:
-        for kept in self._borrowed:
-            kept.put_back()
+        put_back(self._borrowed)
 
     def forward(self) -> list[HostArray]:
         """Outputs on the host, from the state that was carried at the start."""
@@ -281,7 +279,7 @@ class Function:
     def draw_weights(self, rng: Generator) -> None:
         """Weight the outputs at random; all by 1 if backward takes no gradient."""
         outputs, again = self.forward(), self.forward()
-        self._generators.keep_changed()
+        self._generators = [one for one in self._generators if one.is_changed]
         title = self.caller.title("forward")
         if any(y.dtype.kind not in "fiub" for y in outputs):
             kinds = [type(y.item()).__name__ if y.ndim == 0 else str(y.dtype) for y in outputs]

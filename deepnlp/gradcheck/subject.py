@@ -39,6 +39,7 @@ from deepnlp.gradcheck.walking import (
     mapped,
     near,
     places,
+    put_back,
     same,
 )
 
@@ -260,7 +261,7 @@ class Subject(Function):
         try:
             with at_first, numpy.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                 self.caller.forward(other)
-                self._generators.restore()
+                put_back(self._generators)
                 again = on_host(self.caller.forward(self.fresh_inputs()))
                 self.zero_grad()
                 self._hand_over(self._backward(self._output_gradients()))

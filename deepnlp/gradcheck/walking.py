@@ -375,6 +375,24 @@ class Kept(NamedTuple):
         return now is not self.value or is_changed
 
 
+class KeptList(NamedTuple):
+    """What a list held, to be put back where its length is another."""
+
+    entries: Any
+    values: list[Any]
+
+    def put_back(self) -> None:
+        """Put all of it back."""
+        self.entries.clear()
+        self.entries.extend(self.values)
+
+
+def put_back(kept: Iterable[Any]) -> None:
+    """Put back what was kept, in order."""
+    for one in kept:
+        one.put_back()
+
+
 class Carried:
     """Hidden states, counters and lists of any object.
 
@@ -391,7 +409,7 @@ class Carried:
     """
 
     def __init__(self, reached: Callable[[], list[Holder]], forward: Callable[[], Any]) -> None:
-        self._lists: list[tuple[Any, list[Any]]] = []
+        self._lists: list[KeptList] = []
         self._changed: list[Kept] = []
         self._made: list[tuple[Kept, HostArray]] = []
         before = _snapshot(reached())
@@ -401,8 +419,8 @@ class Carried:
         for number, (owner, values) in before.items():
             entries = entries_of(owner)
             if isinstance(entries, list | deque) and len(entries) != len(values):
-                self._lists.append((entries, [kept.value for kept in values.values()]))
-                _refill(*self._lists[-1])
+                self._lists.append(KeptList(entries, [kept.value for kept in values.values()]))
+                self._lists[-1].put_back()
             for key in {**values, **dict(items(entries))}:
                 kept, now = values.get(key, Kept(owner, key, _Gone)), _get(entries, key)
                 if not kept.differs(now):
@@ -422,16 +440,12 @@ class Carried:
 
     def restore(self) -> None:
         """Put everything back."""
-        for entries, kept in self._lists:
-            _refill(entries, kept)
-        for one in self._changed:
-            one.put_back()
+        put_back([*self._lists, *self._changed])
 
     @contextmanager
     def as_at_first(self) -> Iterator[None]:
         """Without the arrays that the first forward made."""
-        for kept, _ in self._made:
-            kept.put_back()
+        put_back(kept for kept, _ in self._made)
         try:
             yield
         finally:
@@ -476,11 +490,6 @@ def _put(owner: Any, key: Any, value: Any) -> None:
         entries[key] = value
 
 
-def _refill(entries: Any, kept: list[Any]) -> None:
-    entries.clear()
-    entries.extend(kept)
-
-
 def _get(entries: Any, key: Any) -> Any:
     return entries.get(key, _Gone) if hasattr(entries, "keys") else entries[key]
 
@@ -497,46 +506,33 @@ def private(rng: Generator | None) -> Generator:
     return numpy.random.default_rng(numpy.random.SeedSequence([_ENTROPY, *drawn]))
 
 
-class Generators:
-    """All generators that code can reach: of its objects, classes, functions and modules.
+class KeptState(NamedTuple):
+    """The state of a generator of random numbers, to be put back.
 
-    Parameters
+    Attributes
     ----------
-    found : list of Holder
+    get, put : callable
+        Read the state, and set it.
+    state : object
     """
 
-    def __init__(self, found: list[Holder]) -> None:
-        self._all = [(get, put, get()) for get, put in _generators(found)]
+    get: Callable[[], Any]
+    put: Callable[[Any], Any]
+    state: Any
 
-    def keep_changed(self) -> None:
-        """Forget those that a forward left alone."""
-        self._all = [
-            (get, put, state)
-            for get, put, state in self._all
-            if pickle.dumps(get()) != pickle.dumps(state)
-        ]
+    def put_back(self) -> None:
+        """Put it back."""
+        self.put(self.state)
 
-    def restore(self) -> None:
-        """Put back what they were."""
-        for _, put, state in self._all:
-            put(state)
+    @property
+    def is_changed(self) -> bool:
+        """Whether it is another by now."""
+        return pickle.dumps(self.get()) != pickle.dumps(self.state)
 
 
-@contextmanager
-def states_kept(first: Generators | None = None) -> Iterator[None]:
-    """Context after which the generators of modules are as they were; before it as at ``first``."""
-    now = Generators([])
-    try:
-        if first is not None:
-            first.restore()
-        yield
-    finally:
-        now.restore()
-
-
-def _generators(found: list[Holder]) -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
-    """How the states are read and put back of those of modules, and of those that are held."""
-    states: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
+def generators(found: list[Holder]) -> list[KeptState]:
+    """The states of all generators that code can reach: those of modules, and those it holds."""
+    states: list[tuple[Any, Any]] = [
         (random.getstate, random.setstate),
         (numpy.random.get_state, numpy.random.set_state),
     ]
@@ -544,4 +540,16 @@ def _generators(found: list[Holder]) -> list[tuple[Callable[[], Any], Callable[[
     states += [(torch.get_rng_state, torch.set_rng_state)] if torch is not None else []
     held: dict[int, Any] = {id(v): v for _, _, v in places(found) if isinstance(v, GENERATORS)}
     inner = (getattr(value, "bit_generator", value) for value in held.values())
-    return states + [(one.__getstate__, one.__setstate__) for one in inner]
+    states += [(one.__getstate__, one.__setstate__) for one in inner]
+    return [KeptState(get, put, get()) for get, put in states]
+
+
+@contextmanager
+def states_kept(first: Iterable[KeptState] = ()) -> Iterator[None]:
+    """Context after which the generators of modules are as they were; before it as at ``first``."""
+    now = generators([])
+    try:
+        put_back(first)
+        yield
+    finally:
+        put_back(now)
