@@ -98,17 +98,19 @@ def explain_as_sums(
     subject: Subject, rows: list[Row], failed: list[Row], tolerance: float
 ) -> list[Check]:
     """Look for causes again where gradients of weights are means, if more is known then."""
-    subject.means, told = _means(subject, rows) if _count_vague(rows) else ({}, [])
-    n = subject.inputs[0].shape[next(iter(subject.means.values()))] if subject.means else 1
+    means, told = _means(subject, rows) if _count_vague(rows) else ({}, [])
+    if not means:
+        return []
+    n = subject.inputs[0].shape[next(iter(means.values()))]
     again = [
-        compare(r.name, n * r.analytic, r.numeric, tolerance)
-        if r.name in subject.means
-        else replace(r, causes=[])
-        for r in rows
+        compare(row.name, n * row.analytic, row.numeric, tolerance)
+        if row.name in means
+        else replace(row, causes=[])
+        for row in rows
     ]
-    if subject.means:
-        _diagnose(subject, again, failed)
-    if not subject.means or _count_vague(again) >= _count_vague(rows):
+    subject.means = means
+    _diagnose(subject, again, failed)
+    if _count_vague(again) >= _count_vague(rows):
         subject.means = {}
         return []
     rows[:] = again

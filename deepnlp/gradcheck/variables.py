@@ -192,7 +192,9 @@ class Attribute(Variable):
     value : array or float
     """
 
-    def __init__(self, found: list[Holder], name: str, holder: Holder, key: Any, value: Any):
+    def __init__(
+        self, found: list[Holder], name: str, holder: Holder, key: Any, value: Any
+    ) -> None:
         self.found, self.name, self.holder, self.key = found, name, holder, key
         self.value = self._now = value  # what stands in its place may be another for a while
 
