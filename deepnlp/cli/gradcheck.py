@@ -28,7 +28,7 @@ import numpy as np
 from deepnlp.cli.shared import Answer, Flag, from_checkout
 from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES
-from deepnlp.gradcheck import SCHEMA, VERSION, Report, check_gradients
+from deepnlp.gradcheck import METHODS, SCHEMA, VERSION, Report, check_gradients
 from deepnlp.gradcheck.loading import (
     Own,
     call_of,
@@ -39,8 +39,6 @@ from deepnlp.gradcheck.loading import (
 )
 from deepnlp.gradcheck.own import build_own, named_arrays
 from deepnlp.options import Option
-
-METHODS = ("auto", "complex", "central", "direction")
 
 
 def run(

@@ -17,9 +17,9 @@ from deepnlp.diagnosis.rewriting import located
 from deepnlp.diagnosis.searching import explain_in_groups, explain_together, specificity
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause
-from deepnlp.gradcheck.checks import reason_for_shape
 from deepnlp.gradcheck.engines import is_operation
 from deepnlp.gradcheck.report import Row
+from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject
 
 TRACE = 1e-4

@@ -393,6 +393,7 @@ def elsewhere(subject: Subject, rng: Any, sizes: Collection[int]) -> Subject:
     whose backward takes no other gradient than 1 keeps this.
     """
     subject = copy.deepcopy(subject)
+    subject.restore()
     subject.inputs[:] = mapped(lambda one: _longer(one, sizes), subject.inputs)
     for variable in subject.variables.values():
         if not sizes or isinstance(variable, Input):
@@ -400,7 +401,6 @@ def elsewhere(subject: Subject, rng: Any, sizes: Collection[int]) -> Subject:
             noise = _APART * rng.normal(size=value.shape)
             moved = value * numpy.exp(noise) if value.any() else noise
             variable.set(still_probabilities(moved, value))
-            variable.remember()
     is_one = all((w == 1).all() for w in subject.weights)
     subject.draw_weights(rng)
     if is_one:

@@ -1,10 +1,7 @@
 """The rows and checks of a report: gradients compared, and what else is required of a layer."""
 
-import copy
-import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy
@@ -15,18 +12,28 @@ from deepnlp.gradcheck.adapters import WithContext
 from deepnlp.gradcheck.causes import FLOAT32, FORWARD, NOT_A_NUMBER, Cause, say
 from deepnlp.gradcheck.numeric import typical_size
 from deepnlp.gradcheck.report import Check, Report, Row
+from deepnlp.gradcheck.shapes import told_shapes
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Input, Weight
-from deepnlp.gradcheck.walking import HostArray, is_real
+from deepnlp.gradcheck.walking import HostArray, near, same
 from deepnlp.layers.recurrent import TimeRecurrent
+
+TOLERANCES = {"complex": 1e-10, "central": 1e-6}
+ALL = "all gradients"
+"""Name of the row for all together."""
 
 # A gradient this many times smaller than |f| is rounding: it counts as zero.
 # (Where the analytic gradient is the one that is rounded, see Function.rounding_of_slopes.)
-NOISE = {"complex": 1e-15, "central": 1e-12}
+_NOISE = {"complex": 1e-15, "central": 1e-12}
 # Of saturated functions; what a difference loses is divided by the step besides.
-SLOPE_ROUNDING = {"complex": 1.0, "central": 1e3}
+_SLOPE_ROUNDING = {"complex": 1.0, "central": 1e3}
 # What a chain of operations in float32 may lose, relative to the largest entry.
 _FLOAT32_TOLERANCE = 2e-4
+_MANY = 4000  # numbers in lines: more are compared along directions
+_MOVES = 3  # how often the variables are moved away from kinks
+_ENTRIES = 24  # of a wrong gradient, looked at for kinks
+
+Gradients = dict[str, HostArray]
 
 
 def compare(
@@ -44,8 +51,7 @@ def compare(
         Rounding: where both gradients stay below it, they are zero.
     """
     if analytic.shape != numeric.shape:
-        note = told_shapes(name, analytic.shape, numeric.shape)
-        return Row(name, math.inf, (), False, analytic, numeric, note=note)
+        return _of_wrong_shape(name, name, analytic, numeric)
     if numeric.size == 0:
         return Row(name, 0.0, (), True, analytic, numeric)
     with numpy.errstate(invalid="ignore"):
@@ -60,194 +66,249 @@ def compare(
     return Row(name, error, index, error <= tolerance, analytic, numeric)
 
 
-def compare_all(
-    subject: Subject,
-    analytic: dict[str, HostArray],
-    numeric: dict[str, HostArray],
-    method: str,
-    tolerance: float,
-) -> list[Row]:
-    """A row for every variable; differences that come from rounding are ok."""
-    noise = NOISE[method] * subject.scale()
-    rows = []
-    for name, variable in list(subject.variables.items()):
-        if isinstance(variable, Input) and variable.grad() is None and not numeric[name].any():
-            subject.not_checked[name] = "does not reach these outputs"
-            del subject.variables[name]
-            continue
-        row = compare(name, analytic[name], numeric[name], tolerance, noise)
-        rounding = SLOPE_ROUNDING[method] * subject.rounding_of_slopes(name)
-        row.ok = row.ok or _is_rounding(row, rounding)
-        rows.append(row)
-    for row in rows:
-        if not row.ok and row.error <= 10 * _FLOAT32_TOLERANCE:
-            _forgive_float32(row, subject, analytic)
-    return rows
+def _of_wrong_shape(title: str, name: str, analytic: HostArray, like: HostArray) -> Row:
+    note = told_shapes(name, analytic.shape, like.shape)
+    return Row(title, math.inf, (), False, analytic, like, note=note)
 
 
-def _is_rounding(row: Row, rounding: float) -> bool:
-    """Whether two gradients of one shape differ by no more than rounding."""
-    if row.analytic.shape != row.numeric.shape:
-        return False
-    return bool(numpy.abs(row.analytic - row.numeric).max(initial=0.0) <= rounding)
+class Comparison:
+    """The gradients that a backward gives beside slopes of its forward, as rows of a report.
 
+    Parameters
+    ----------
+    subject : Subject
+    method : {"auto", "complex", "central", "direction"}
+    rng : numpy.random.Generator
+        For directions.
+    tolerance : float, optional
+        Largest error that is ok; without one it follows from the step.
 
-def _forgive_float32(row: Row, subject: Subject, analytic: dict[str, HostArray]) -> None:
-    """A gradient made of float32 numbers cannot be better than float32."""
-    tolerance = _FLOAT32_TOLERANCE * (10 if subject.in_single else 1)
-    with numpy.errstate(all="ignore"):
-        rounded = row.analytic.astype("float32").astype("float64")
-    in_float32 = row.analytic.size > 0 and numpy.array_equal(rounded, row.analytic)
-    if not (in_float32 or subject.in_single):
-        rounding = subject.rounding_of_backward(row.name, analytic)
-        tolerance = 1e3 * rounding if 1e-10 < rounding < 1e-6 else 0.0
-    if row.error <= tolerance:
-        row.ok = True
-        evidence = say("float32", name=row.name, error=row.error, tolerance=tolerance)
-        row.causes = [Cause(FLOAT32, evidence, row.error)]
-
-
-def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
-    """Gradients of the weights divided by the number of samples, while those of inputs are right.
-
-    So it is agreed where the gradient with respect to the outputs is that of a sum of losses, and
-    the cost is their mean. Most must be means, and the others neither means nor sums.
+    Attributes
+    ----------
+    step : {"complex", "central"}
+        The step of the last rows.
     """
-    data: Any = subject.inputs[0] if subject.inputs else None
-    wrong = [row.name for row in rows if not row.ok]
-    if not is_real(data) or data.ndim < 2 or subject.input_names[:1] == wrong[:1]:
+
+    def __init__(
+        self, subject: Subject, method: str, rng: Generator, tolerance: float | None
+    ) -> None:
+        self.subject, self.method, self.rng = subject, method, rng
+        self.step, self._given = "central", tolerance
+
+    @property
+    def tolerance(self) -> float:
+        """Largest error that is ok."""
+        return TOLERANCES[self.step] if self._given is None else self._given
+
+    @property
+    def _noise(self) -> float:
+        return _NOISE[self.step] * self.subject.scale()
+
+    # --- Rows -------------------------------------------------------------------------------
+
+    def rows(self, analytic: Gradients, method: str = "") -> list[Row]:
+        """A row for each gradient; for all together where directions are asked for."""
+        method, lines = method or self.method, self.subject.caller.lines
+        is_long = lines is not None and sum(map(numpy.size, analytic.values())) > _MANY
+        if method == "direction" or is_long:
+            self.step = "complex" if self.subject.is_analytic(self.rng) else "central"
+            return self._along_all(analytic) if lines is None else self._along_each(analytic)
+        rows = self._entry_by_entry(analytic, self._numeric(analytic, method))
+        is_complex = method == "auto" and self.step == "complex"
+        if is_complex and any(map(self._is_doubtful, rows)):
+            return self.rows(analytic, "central")
+        return rows
+
+    def _numeric(self, analytic: Gradients, method: str) -> Gradients:
+        """All gradients by one method, which decides on the step."""
+        subject = self.subject
+        if method != "central" and subject.is_analytic(self.rng):
+            try:
+                found = {n: subject.numeric_gradient(n, "complex") for n in subject.variables}
+            except Exception as error:  # a forward may lose or refuse the imaginary part anywhere
+                if method == "complex":
+                    raise self._not_analytic() from error
+            else:
+                self.step = "complex"
+                return found
+        if method == "complex":
+            raise self._not_analytic()
+        subject.look_for_float32(self.rng)
+        self.step = "central"
+        return {n: subject.numeric_gradient(n, "central", g) for n, g in analytic.items()}
+
+    def _not_analytic(self) -> ValueError:
+        return ValueError(say("not analytic", name=self.subject.name))
+
+    def _entry_by_entry(self, analytic: Gradients, numeric: Gradients) -> list[Row]:
+        """A row for every variable; differences that come from rounding are ok."""
+        subject, noise = self.subject, self._noise
+        rows = []
+        for name, variable in list(subject.variables.items()):
+            if isinstance(variable, Input) and variable.grad() is None and not numeric[name].any():
+                subject.not_checked[name] = "does not reach these outputs"
+                del subject.variables[name]
+                continue
+            row = compare(name, analytic[name], numeric[name], self.tolerance, noise)
+            rounding = _SLOPE_ROUNDING[self.step] * subject.rounding_of_slopes(name)
+            row.ok = row.ok or (row.fits and bool(row.off.max(initial=0.0) <= rounding))
+            rows.append(row)
+        for row in rows:
+            if not row.ok and row.error <= 10 * _FLOAT32_TOLERANCE:
+                self._forgive_float32(row, analytic)
+        return rows
+
+    def _forgive_float32(self, row: Row, analytic: Gradients) -> None:
+        """A gradient made of float32 numbers cannot be better than float32."""
+        in_single = self.subject.in_single
+        tolerance = _FLOAT32_TOLERANCE * (10 if in_single else 1)
+        if not (in_single or (row.analytic.size > 0 and _is_single(row.analytic))):
+            rounding = self.subject.rounding_of_backward(row.name, analytic)
+            tolerance = 1e3 * rounding if 1e-10 < rounding < 1e-6 else 0.0
+        if row.error <= tolerance:
+            row.ok = True
+            evidence = say("float32", name=row.name, error=row.error, tolerance=tolerance)
+            row.causes = [Cause(FLOAT32, evidence, row.error)]
+
+    def _is_doubtful(self, row: Row) -> bool:
+        """Whether a central difference contradicts the complex step where a gradient seems wrong.
+
+        A forward may lose the imaginary part, as np.var does, in terms that are too small to be
+        seen beside others.
+        """
+        if row.ok or not row.fits:
+            return False
+        direction = numpy.zeros(row.numeric.shape)
+        direction[row.index] = 1.0
+        apart = self.subject.slope({row.name: direction}, "central") - row.numeric[row.index]
+        return bool(abs(apart) > 0.5 * row.off[row.index])
+
+    # --- Along directions -------------------------------------------------------------------
+
+    def _along_all(self, analytic: Gradients) -> list[Row]:
+        """A row for all gradients together; one for each alone only where these disagree."""
+        directions = self.subject.random_directions(self.rng)
+        rows = [self._along(ALL, analytic, directions)]
+        if not rows[0].ok:
+            rows += [self._along(name, analytic, {name: d}) for name, d in directions.items()]
+        return rows
+
+    def _along_each(self, analytic: Gradients) -> list[Row]:
+        """A row for each gradient alone, along a direction; the first wrong one entry by entry."""
+        rows: list[Row] = []
+        for name, direction in self.subject.random_directions(self.rng).items():
+            row = self._along(name, analytic, {name: direction})
+            is_first = not row.note and not row.ok and all(one.ok for one in rows)
+            if is_first or (row.note and row.analytic.size == direction.size):
+                numeric = self.subject.numeric_gradient(name, self.step, analytic[name])
+                row = compare(name, analytic[name], numeric, self.tolerance, self._noise)
+            rows.append(row)
+        return rows
+
+    def _along(self, title: str, analytic: Gradients, directions: Gradients) -> Row:
+        """One number: the slope along a direction, relative to the size of its terms."""
+        subject, found_slope, size, rounding = self.subject, 0.0, 0.0, 0.0
+        for name, direction in directions.items():
+            gradient = analytic[name]
+            if gradient.shape != direction.shape:
+                return _of_wrong_shape(title, name, gradient, direction)
+            typical = typical_size(subject.variables[name].get())
+            found_slope += float((gradient * direction).sum())
+            size += float(((gradient * typical) ** 2).sum())
+            rounding = max(rounding, subject.rounding_of_slopes(name) * max(typical, 1.0))
+        slope = subject.slope(directions, self.step)
+        apart = abs(found_slope - slope)
+        error = apart / max(abs(slope), size**0.5, self._noise, 1e-300)
+        error = error if math.isfinite(error) else math.inf
+        is_rounding = apart <= _SLOPE_ROUNDING[self.step] * rounding
+        ok = bool(error <= self.tolerance or is_rounding)
+        return Row(title, error, (), ok, numpy.array(found_slope), numpy.array(slope))
+
+    # --- Kinks, and other points ------------------------------------------------------------
+
+    def kinks(self, rows: list[Row]) -> list[str]:
+        """An entry of every wrong gradient at which forward has no slope, such as ``"x[0, 1]"``."""
+        subject, found = self.subject, []
+        for row in rows:
+            if row.ok:
+                continue
+            if row.name == ALL and not row.note:
+                is_kink = subject.has_kink(subject.random_directions(self.rng))
+                return ["this input"] if is_kink else []
+            # A gradient of another shape has no entries to look at.
+            variable = subject.variables.get(row.name)
+            if variable and row.fits and row.numeric.shape == variable.get().shape:
+                kinks = (index for index in _worst(row) if subject.has_kink_at(row.name, index))
+                found += [f"{row.name}{list(index)}" for index in islice(kinks, 1)]
+        return found
+
+    def forgive_kinks(self, rows: list[Row]) -> None:
+        """A gradient is not wrong where forward has none."""
+        for row in rows:
+            if not row.ok and row.fits:
+                row.ok = all(self.subject.has_kink_at(row.name, index) for index in _worst(row))
+
+    def rows_aside(self) -> list[Row]:
+        """Rows beside a point at which forward has a kink: on one side, then on the other."""
+        subject, values = self.subject, self.subject.values()
+        for number in range(2 * _MOVES):
+            if number % 2 == 0:
+                steps = subject.random_directions(self.rng)
+            subject.move(values, steps, 1 - 2 * (number % 2))
+            rows = self.rows(subject.analytic_gradients())
+            is_wrong = not all(row.ok for row in rows)
+            if (number % 2 and not is_wrong) or (is_wrong and not self.kinks(rows)):
+                break
+        else:  # there is a kink wherever one looks
+            if self.method != "direction":
+                self.forgive_kinks(rows)
+        return rows
+
+    def rows_elsewhere(self) -> list[Row]:
+        """Rows for other weights where all entries of one are equal, as gamma is 1 at first.
+
+        Only where something is wrong there.
+        """
+        subject, values, step = self.subject, self.subject.values(), self.step
+        plain = [n for n, v in values.items() if v.size > 1 and numpy.ptp(v) == 0]
+        if not plain:
+            return []
+        steps = {n: numpy.asarray(30 * self.rng.normal(size=values[n].shape)) for n in plain}
+        subject.move(values, steps, 1)
+        analytic = subject.analytic_gradients()
+        if not self._along_all(analytic)[0].ok:
+            rows = self.rows(analytic, step)
+            if not all(row.ok for row in rows) and not self.kinks(rows):
+                return rows
+        subject.move(values, {}, 1)
+        self.step = step
         return []
-    for axis, letter in ((-1, "columns"), (0, "rows")):
-        n = data.shape[axis]
-        others = [row for row in rows if row.name != subject.input_names[0] and row.numeric.shape]
-        # What is there for each sample is no mean over them.
-        held = [row for row in others if row.numeric.shape[axis] != n]
-        means = [row for row in held if n > 1 and not row.ok and _is_multiple(row, 1 / n)]
-        rest = [row for row in held if all(row is not mean for mean in means)]
-        names = {"names": ", ".join(row.name for row in means), "n": n, "letter": letter}
-        sums = ", ".join(row.name for row in rest if row.ok)
-        if means and sums:
-            return [Check("means", True, say("means and sums", sums=sums, **names))]
-        if len(means) > max(1, len(rest)) and not sums:
-            for row in means:
-                row.ok, row.error = True, 0.0
-            return [Check("means", True, say("means", **names))]
-    return []
 
 
-def as_sums(subject: Subject, rows: list[Row], limit: float) -> tuple[list[Row], list[Check]]:
-    """The rows where the gradients of all weights are means, as if they were sums; else none.
-
-    A mean stays what it is where every sample is given twice, whatever else is wrong with it.
-    """
-    data: Any = subject.inputs[0] if subject.inputs else None
-    for axis, letter in ((-1, "columns"), (0, "rows")) if is_real(data) and data.ndim > 1 else ():
-        n, twice = data.shape[axis], copy.deepcopy(subject)
-        for values in (twice.inputs, twice.weights):
-            for k, value in enumerate(values):
-                is_ids = numpy.asarray(value).dtype.kind in "iu"
-                if numpy.ndim(value) > 1 - is_ids and numpy.shape(value)[axis] == n:
-                    values[k] = numpy.concatenate([value, value], axis)
-        try:
-            found = twice.analytic_gradients()
-        except Exception:  # it takes no other number of samples
-            continue
-        held = {r.name: r.analytic for r in rows if r.name in found and r.analytic.any()}
-        held = {name: g for name, g in held.items() if g.shape == found[name].shape}
-        if len(held) > 1 and all(numpy.allclose(found[name], g) for name, g in held.items()):
-            subject.means = dict.fromkeys(held, axis)
-            told = say("means", names=", ".join(held), n=n, letter=letter)
-            sums = [compare(r.name, n * r.analytic, r.numeric, limit)
-                    if r.name in held else replace(r, causes=[]) for r in rows]  # fmt: skip
-            return sums, [Check("means", True, told)]
-    return [], []
-
-
-def _is_multiple(row: Row, factor: float) -> bool:
-    same = row.analytic.shape == row.numeric.shape
-    return same and bool(numpy.allclose(row.analytic, factor * row.numeric, rtol=1e-6, atol=1e-12))
-
-
-ALL = "all gradients"
-"""Name of the row for all together."""
-
-
-def compare_directions(
-    subject: Subject, analytic: dict[str, HostArray], step: str, tolerance: float, rng: Generator
-) -> list[Row]:
-    """A row for all gradients together; one for each alone only where these disagree."""
-    directions = subject.random_directions(rng)
-    rows = [_row(subject, analytic, directions, ALL, list(directions), step, tolerance)]
-    if not rows[0].ok:
-        for name in directions:
-            rows.append(_row(subject, analytic, directions, name, [name], step, tolerance))
-    return rows
-
-
-def compare_each(
-    subject: Subject, analytic: dict[str, HostArray], step: str, tolerance: float, rng: Generator
-) -> list[Row]:
-    """A row for each gradient alone, along a direction; the first wrong one entry by entry."""
-    directions = subject.random_directions(rng)
-    rows: list[Row] = []
-    for name in directions:
-        row = _row(subject, analytic, directions, name, [name], step, tolerance)
-        is_first = not row.note and not row.ok and all(one.ok for one in rows)
-        if is_first or (row.note and row.analytic.size == directions[name].size):
-            numeric = subject.numeric_gradient(name, step, analytic[name])
-            row = compare(name, analytic[name], numeric, tolerance, NOISE[step] * subject.scale())
-        rows.append(row)
-    return rows
-
-
-def _row(
-    subject: Subject,
-    analytic: dict[str, HostArray],
-    directions: dict[str, HostArray],
-    title: str,
-    names: list[str],
-    step: str,
-    tolerance: float,
-) -> Row:
-    """One number: the slope along a direction, relative to the size of its terms."""
-    wrong = [name for name in names if analytic[name].shape != directions[name].shape]
-    if wrong:
-        found, wanted = analytic[wrong[0]], directions[wrong[0]]
-        note = told_shapes(wrong[0], found.shape, wanted.shape)
-        return Row(title, math.inf, (), False, found, wanted, note=note)
-    found_slope = sum(float((analytic[name] * directions[name]).sum()) for name in names)
-    sizes = {name: typical_size(subject.variables[name].get()) for name in names}
-    size = sum(float(((analytic[name] * sizes[name]) ** 2).sum()) for name in names) ** 0.5
-    slope = subject.slope({name: directions[name] for name in names}, step)
-    error = abs(found_slope - slope) / max(abs(slope), size, NOISE[step] * subject.scale(), 1e-300)
-    error = error if math.isfinite(error) else math.inf
-    rounding = SLOPE_ROUNDING[step] * max(
-        (subject.rounding_of_slopes(name) * max(sizes[name], 1.0) for name in names), default=0.0
-    )
-    ok = bool(error <= tolerance or abs(found_slope - slope) <= rounding)
-    return Row(title, error, (), ok, numpy.array(found_slope), numpy.array(slope))
+def _worst(row: Row) -> list[tuple[int, ...]]:
+    """The entries of a wrong gradient that are furthest off, the worst first."""
+    order = numpy.argsort(-row.off, axis=None)[:_ENTRIES]
+    places = [numpy.unravel_index(int(k), row.off.shape) for k in order if row.off.flat[k] > 0]
+    return [tuple(map(int, place)) for place in places]
 
 
 # Large, so that a clip inside shows, and of both signs, so that a mask on dy does.
 _FACTORS = (-4000.0, 1500.0)
 _TOLERANCES = {False: 1e-7, True: 2e-3}  # of float64, and where numbers are in float32
 
-Gradients = dict[str, HostArray]
-
 
 def ignores_dout(subject: Subject, analytic: Gradients) -> bool:
     """Whether the backward of a loss gives the same for any dout."""
-    if not subject.caller.takes_gradients or isinstance(subject.caller, WithContext):
-        return False
-    if all(value.size == 1 for value in subject.values().values()):
-        return False  # a function of numbers, and no loss
-    if len(subject.weights) != 1 or subject.weights[0].size != 1:
+    takes_dout = subject.caller.takes_gradients and not isinstance(subject.caller, WithContext)
+    is_number = len(subject.weights) == 1 and subject.weights[0].size == 1
+    is_of_numbers = all(value.size == 1 for value in subject.values().values())  # and no loss
+    if not (takes_dout and is_number) or is_of_numbers:
         return False
     twice = subject.gradients_for([2.0 * subject.weights[0] + 1.0])
-    return all(numpy.array_equal(twice[name], analytic[name], equal_nan=True) for name in analytic)
+    return all(same(twice[name], gradient) for name, gradient in analytic.items())
 
 
-def check_linearity(subject: Subject, analytic: Gradients, rng: Generator) -> Check | None:
+def _linear(subject: Subject, analytic: Gradients, rng: Generator) -> Check | None:
     """Compare backward for a sum of two dys, the second one drawn here, with the sum of both."""
     if not subject.caller.takes_gradients:
         return None
@@ -311,12 +372,19 @@ def check_behaviour(
     failed : list of Row
         One for each check that failed, with its cause.
     """
-    checks, failed = [], []
-    for check, cause in _all(subject, analytic, rng, is_linear):
-        checks.append(check)
-        if not check.ok:
-            failed.append(failed_row(subject, check, cause))
-    return checks, failed
+    seen = [  # in this order: the second backward must follow the first
+        (_second_backward(subject), c.TWO_BACKWARDS),
+        (_accumulation(subject, analytic), c.ASSIGNED),
+        (_inputs(subject), c.INPUT_CHANGED),
+        (_outputs(subject), c.CACHE),
+        (_stale(subject, analytic), c.CACHE),
+        (_rebound(subject), c.ASSIGNED),
+        (_linear(subject, analytic, rng) if is_linear else None, c.NOT_LINEAR),
+        (_state(subject), c.STATE_WRONG),
+    ]
+    known = [(check, cause) for check, cause in seen if check is not None]
+    failed = [failed_row(subject, check, cause) for check, cause in known if not check.ok]
+    return [check for check, _ in known], failed
 
 
 def failed_row(subject: Subject, check: Check, cause: str) -> Row:
@@ -326,29 +394,9 @@ def failed_row(subject: Subject, check: Check, cause: str) -> Row:
     return Row(check.name, math.inf, (), False, nothing, nothing, [told])
 
 
-def _all(
-    subject: Subject, analytic: dict[str, HostArray], rng: Generator, is_linear: bool
-) -> Iterator[tuple[Check, str]]:
-    # The order matters: the second backward must follow the first.
-    yield _second_backward(subject), c.TWO_BACKWARDS
-    yield _accumulation(subject, analytic), c.ASSIGNED
-    yield _inputs(subject), c.INPUT_CHANGED
-    yield _outputs(subject), c.CACHE
-    for told, cause in ((_stale(subject, analytic), c.CACHE), (_rebound(subject), c.ASSIGNED)):
-        if told is not None:
-            yield told, cause
-    linear = check_linearity(subject, analytic, rng) if is_linear else None
-    if linear is not None:
-        yield linear, c.NOT_LINEAR
-    state = _state(subject)
-    if state is not None:
-        yield state, c.STATE_WRONG
-
-
 def _second_backward(subject: Subject) -> Check:
     """A forward allows one backward: its saved values may be gone or replaced."""
-    refused = subject.backward_again()
-    if refused:
+    if subject.backward_again():
         return Check("second backward", True, "refused")
     provided = type(subject.layer).__module__.startswith("deepnlp.")
     return Check("second backward", not provided, "not refused: it runs on what is left")
@@ -356,24 +404,17 @@ def _second_backward(subject: Subject) -> Check:
 
 def _accumulation(subject: Subject, analytic: dict[str, HostArray]) -> Check:
     """Two passes give twice the gradient, where gradients are Parameters."""
-    weights = [name for name, v in subject.variables.items() if isinstance(v, Weight)]
-    subject.zero_grad()
-    subject.pass_again(times=2)
-    twice = subject.read_gradients()
+    twice, variables = subject.gradients_of_two(), subject.variables
     assigned = [
         name
-        for name, variable in subject.variables.items()
+        for name, once in analytic.items()
         if name not in subject.input_names
-        and variable.grad() is not None
-        and not numpy.allclose(twice[name], 2 * analytic[name], rtol=1e-6, atol=1e-12)
         and not name.endswith(("h0", "c0"))
+        and variables[name].grad() is not None
+        and not near(twice[name], 2 * once, atol=1e-12)
     ]
-    broken = [
-        name
-        for name in assigned
-        if name in weights and numpy.allclose(twice[name], analytic[name], rtol=1e-6, atol=1e-12)
-    ]
-    if broken:
+    weights = [name for name in assigned if isinstance(variables[name], Weight)]
+    if broken := [name for name in weights if near(twice[name], analytic[name], atol=1e-12)]:
         told = f"after two passes the gradient of {', '.join(broken)} is that of one"
         return Check("two passes", False, told)
     if assigned:
@@ -421,8 +462,9 @@ def _state(subject: Subject) -> Check | None:
     if not isinstance(subject.layer, TimeRecurrent) or len(subject.inputs) > 1:
         return None  # with lengths, the output at the last step may be past the end
     (hs,) = subject.forward()
-    same = numpy.array_equal(asnumpy(subject.layer.h), hs[:, -1])
-    return Check("state", same, "h is the last output" if same else "h is not the last output")
+    is_last = numpy.array_equal(asnumpy(subject.layer.h), hs[:, -1])
+    told = "h is the last output" if is_last else "h is not the last output"
+    return Check("state", is_last, told)
 
 
 _OF_OUTPUTS = {False: 1e-6, True: 1e-3}  # of outputs in float64, in float32
@@ -478,59 +520,3 @@ def _difference(which: str, y: HostArray, right: HostArray, tolerance: float) ->
 def _named(outputs: list[HostArray]) -> list[tuple[str, HostArray]]:
     names = [f"output {k}" for k in range(len(outputs))]
     return list(zip(names if len(outputs) > 1 else ["the output"], outputs, strict=True))
-
-
-Shape = tuple[int, ...]
-
-
-def gradient_name(name: str) -> str:
-    """The name of the gradient of a variable.
-
-    >>> gradient_name("x"), gradient_name("layers.0.W")
-    ('dx', 'the gradient of layers.0.W')
-    """
-    return f"d{name}" if name.isidentifier() else f"the gradient of {name}"
-
-
-def told_shapes(name: str, found: Shape, wanted: Shape) -> str:
-    """The sentence that says both.
-
-    >>> told_shapes("x", (5, 3), (5, 4))
-    'dx has shape (5, 3), should have (5, 4)'
-    """
-    return f"{gradient_name(name)} has shape {found}, should have {wanted}"
-
-
-def reason_for_shape(subject: Subject, row: Row) -> tuple[str, str]:
-    """A cause, and a sentence with the likely reason for the shape of a gradient."""
-    found, wanted = row.analytic.shape, row.numeric.shape
-    dys = [numpy.shape(weight) for weight in subject.weights]
-    if found in dys:
-        return c.UNKNOWN, say("shape of dy")
-    if found == ():
-        return c.UNKNOWN, say("shape of a number")
-    if len(found) > 1 and sorted(found) == sorted(wanted) and found[::-1] == wanted:
-        return c.TRANSPOSED, "it looks transposed: are two factors of a product in the wrong order?"
-    for axis in range(len(wanted)):
-        rest = wanted[:axis] + wanted[axis + 1 :]
-        if found in (rest, (*wanted[:axis], 1, *wanted[axis + 1 :])):
-            return c.WRONG_AXIS, say("axis gone", axis=axis, size=wanted[axis])
-    for axis in range(len(found)):
-        if found[:axis] + found[axis + 1 :] == wanted:
-            size = found[axis]
-            key = "axis of size 1" if size == 1 else "axis too many"
-            return c.WRONG_AXIS, say(key, axis=axis, size=size)
-    for dy in dys:
-        sums = [kept for kept in itertools.combinations(dy, len(found)) if len(kept) < len(dy)]
-        if len(found) == len(wanted) and {found, wanted} <= set(sums):
-            return c.WRONG_AXIS, say("sum over another axis", dy=dy)
-    if math.prod(found) == math.prod(wanted):
-        return c.UNKNOWN, "it has as many entries: a reshape (or a transpose) back is missing"
-    try:
-        if numpy.broadcast_shapes(found, wanted) == wanted:
-            return c.WRONG_AXIS, "it is too small: it was summed where forward does not broadcast"
-        if numpy.broadcast_shapes(found, wanted) == found:
-            return c.WRONG_AXIS, "it is too large: it should be summed over what forward broadcasts"
-    except ValueError:
-        pass
-    return c.UNKNOWN, "compare, line by line, the shapes in backward with those in forward"

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.names import DATA, GRAD, is_node, is_tensor, name_of, plain
-from deepnlp.gradcheck.walking import LIBRARIES
+from deepnlp.gradcheck.names import DATA, GRAD
+from deepnlp.gradcheck.walking import LIBRARIES, is_node, is_tensor, name_of, plain
 
 _ASSIGNED = r"\s*\w+\.\w*(grad|derivative)\w*(\[.*\])? = (?!.*(ones|zeros|None$|[01](\.0)?$))"
 _SAMPLES = 4  # of the numbers that a function of single numbers was given

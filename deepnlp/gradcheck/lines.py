@@ -20,7 +20,7 @@ import numpy
 
 from deepnlp.gradcheck.causes import UNKNOWN, Cause, say
 from deepnlp.gradcheck.cells import text_of
-from deepnlp.gradcheck.names import LOSSES, gradient_names, is_box, plain
+from deepnlp.gradcheck.names import LOSSES
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.translating import (
     NotTranslatedError,
@@ -28,7 +28,8 @@ from deepnlp.gradcheck.translating import (
     names_of,
     written_in,
 )  # fmt: skip
-from deepnlp.gradcheck.walking import Generators, mapped, states_kept
+from deepnlp.gradcheck.variables import gradient_names
+from deepnlp.gradcheck.walking import generators, is_box, mapped, plain, states_kept
 
 Names = dict[str, Any]
 
@@ -63,7 +64,7 @@ class Lines:
         self._names = mapped(_copied, names)
         self._drawn: Names = {}
         self._places: dict[str, int] = {}  # the line that assigns a name last
-        self._states = Generators([])
+        self._states = generators([])
         self._body = body = ast.parse(source, file).body
         self._file = file
         self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
@@ -155,11 +156,8 @@ class Lines:
             waiting += new
         return found
 
-    def told(self, rows: list[Row]) -> Cause | None:
+    def told(self, bad: Row, rows: list[Row]) -> Cause:
         """The first wrong value, and those before it that are right."""
-        bad = next((row for row in rows if not row.ok), None)
-        if bad is None:
-            return None
         right = [row.name for row in rows[: rows.index(bad)]]
         so_far = f"; right so far: the gradients of {', '.join(right)}" if right else ""
         where = self.places.get(bad.name, "")

@@ -16,6 +16,7 @@ from typing import Any
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.gradcheck.cells import cells_of, text_of
+from deepnlp.gradcheck.translating import names_of
 
 Own = Any
 """A class with a forward, a function, or a pair of functions."""
@@ -179,8 +180,8 @@ def call_of(own: Own, call: str, names: dict[str, Any]) -> tuple[Own, list[Any],
     program = _program(module)
     try:
         node: Any = ast.parse(call, mode="eval").body
-        assigned = {n for one in program for n in _names(one, ast.Store)}
-        wanted = (_names(node, ast.Load) & assigned) - set(space)
+        assigned = {name for one in program for name in names_of(one)[1]}
+        wanted = (names_of(node)[0] & assigned) - set(space)
         for one in program if wanted else ():
             if isinstance(one, DEFINED) or "seed(" in ast.unparse(one):
                 exec(compile(ast.Module([one], []), str(module.__file__), "exec"), space)
@@ -205,12 +206,6 @@ def call_of(own: Own, call: str, names: dict[str, Any]) -> tuple[Own, list[Any],
 
 def _expression(node: Any) -> ast.Expression:
     return ast.fix_missing_locations(ast.Expression(node))
-
-
-def _names(node: ast.AST, context: type) -> set[str]:
-    """The names that are read, or assigned."""
-    found = (n for n in ast.walk(node) if isinstance(n, ast.Name))
-    return {n.id for n in found if isinstance(n.ctx, context)}
 
 
 def _is_object(space: dict[str, Any], function: Any, own: Own) -> bool:

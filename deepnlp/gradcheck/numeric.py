@@ -13,19 +13,23 @@ import numpy
 from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.adapters import Adapter
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.names import is_box, plain
 from deepnlp.gradcheck.variables import Variable
 from deepnlp.gradcheck.walking import (
     GENERATORS,
     Carried,
-    Generators,
     Holder,
     HostArray,
+    generators,
     holders,
+    is_box,
     is_real,
-    items,
+    keep,
     leaves,
     mapped,
+    near,
+    places,
+    plain,
+    put_back,
 )
 from deepnlp.layer import Layer, no_backward
 from deepnlp.parameter import Parameter
@@ -34,6 +38,7 @@ _COMPLEX_STEP = 1e-30
 _CENTRAL_STEPS = (1e-2, *(10.0**-k for k in range(4, 11)))
 _QUICK_STEP = 1e-4
 _KINK_STEPS = (1e-4, 1e-6)
+_TINY = 3e-7  # the step at which rounding is seen
 
 
 def numerical_gradient(
@@ -133,7 +138,7 @@ def _quick_slope(along: Callable[[float], Any], guess: float, near_enough: float
 
 
 def _central_slope(
-    along: Callable[[float], Any], precision: float, steps: tuple[float, ...] = _CENTRAL_STEPS
+    along: Callable[[float], Any], precision: float, steps: tuple[float, ...]
 ) -> float:
     """Slope at 0 of a function of one number, stepping around kinks."""
     best, least = math.nan, math.inf
@@ -151,12 +156,12 @@ def _central_slope(
     return best
 
 
-def noise_of(along: Callable[[float], Any], step: float = 3e-7, count: int = 10) -> float:
+def noise_of(along: Callable[[float], Any]) -> float:
     """The rounding of a function of one number, seen in its third differences over tiny steps.
 
     Those of a smooth function vanish there, and a kink is in few of them.
     """
-    values = numpy.array([float(along(k * step)) for k in range(count)])
+    values = numpy.array([float(along(k * _TINY)) for k in range(10)])
     return float(numpy.median(numpy.abs(numpy.diff(values, 3))))
 
 
@@ -209,7 +214,11 @@ class Function:
         self.input_names = caller.input_names
         self.found = self._reached()
         own = {id(holder.owner) for holder in holders(self.layer)}
-        self._borrowed = _contents([h for h in self.found if id(h.owner) not in own])
+        self._borrowed = [
+            keep(holder.owner, key, value)
+            for holder, key, value in places(self.found)
+            if id(holder.owner) not in own and is_real(value) and value.flags.writeable
+        ]
         if self.is_ours:
             self.layer.astype("float64")
         else:
@@ -217,15 +226,14 @@ class Function:
         self.variables: dict[str, Variable] = {}
         self.weights: list[Any] = []
         self.in_single = False
-        self._is_updated = False  # whether a backward may have changed the weights
-        self._generators = Generators(self.found)
+        self._generators = generators(self.found)
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
         self._carried = None
         try:
             if not self.is_ours:
                 self._carried = Carried(self._reached, self._run)
         except BaseException:
-            self._give_back()
+            put_back(self._borrowed)
             raise
         self.found = self._reached()  # with what the first forwards made
 
@@ -237,31 +245,21 @@ class Function:
     # --- Forwards ---------------------------------------------------------------------------
 
     def restore(self) -> None:
-        """Put back weights, hidden states, counters and random generators."""
-        if self._is_updated:
-            for variable in self.variables.values():
-                variable.put_back()
-            self._is_updated = False
+        """Put back hidden states, counters and random generators."""
         if self._carried is None:
             self.layer.restore(self.snapshot)
         else:
             self._carried.restore()
-        self._generators.restore()
+        put_back(self._generators)
 
     def leave(self) -> None:
         """Put back what is not the object's own: generators, globals, what closures hold."""
         self.restore()
-        self._give_back()
-
-    def _give_back(self) -> None:
-        for entries, key, value, content in self._borrowed:
-            value[...] = content
-            if not isinstance(entries, tuple):
-                entries[key] = value
+        put_back(self._borrowed)
 
     def forward(self) -> list[HostArray]:
         """Outputs on the host, from the state that was carried at the start."""
-        return [numpy.array(asnumpy(y)) for y in self.raw_forward()]
+        return on_host(self.raw_forward())
 
     def raw_forward(self) -> list[Any]:
         """Outputs as they come, from the state that was carried at the start."""
@@ -281,16 +279,14 @@ class Function:
     def draw_weights(self, rng: Generator) -> None:
         """Weight the outputs at random; all by 1 if backward takes no gradient."""
         outputs, again = self.forward(), self.forward()
-        self._generators.keep_changed()
+        self._generators = [one for one in self._generators if one.is_changed]
         title = self.caller.title("forward")
         if any(y.dtype.kind not in "fiub" for y in outputs):
             kinds = [type(y.item()).__name__ if y.ndim == 0 else str(y.dtype) for y in outputs]
             returned = ", ".join(kinds).replace("NoneType", "None")
             raise TypeError(say("no numbers", title=title, returned=returned))
         for one, other in zip(outputs, again, strict=True):
-            if one.shape != other.shape or not numpy.allclose(
-                one, other, rtol=1e-9, atol=0, equal_nan=True
-            ):
+            if not near(one, other, rtol=1e-9, atol=0):
                 raise ValueError(say("random", title=title))
         self.in_single = any(y.dtype == numpy.float32 for y in outputs)
         takes = self.caller.takes_gradients
@@ -370,10 +366,10 @@ class Function:
 
     def move(self, values: dict[str, HostArray], steps: dict[str, HostArray], sign: int) -> None:
         """Put every variable a small step aside of a value; upwards where else it is refused."""
+        self.restore()
         for way in (lambda step: sign * step, numpy.abs):
             for name, variable in self.variables.items():
                 variable.set(values[name] + way(_MOVE * steps.get(name, 0.0)))
-                variable.remember()
             with warnings.catch_warnings(), contextlib.suppress(Exception):
                 warnings.simplefilter("ignore")
                 if all(numpy.isfinite(y).all() for y in self.forward()):
@@ -436,27 +432,21 @@ class Function:
                     variable.set(originals[name])
 
 
-def _contents(found: list[Holder]) -> list[tuple[Any, Any, HostArray, HostArray]]:
-    """The arrays that these hold, and copies of them."""
-    return [
-        (holder.entries, key, value, value.copy())
-        for holder in found
-        for key, value in items(holder.entries)
-        if is_real(value) and value.flags.writeable
-    ]
+def on_host(outputs: list[Any]) -> list[HostArray]:
+    """Outputs as arrays of their own on the host."""
+    return [numpy.array(asnumpy(y)) for y in outputs]
 
 
 def _widen(found: list[Holder]) -> None:
     """Turn the float32 arrays of objects into float64, each array once."""
     wide: dict[int, tuple[Any, Any]] = {}
-    for holder in found:
+    for holder, key, value in places(found):
         entries = holder.entries
-        for key, value in list(items(entries)):
-            if isinstance(value, Parameter):
-                value.astype("float64")
-            elif is_real(value) and value.dtype != numpy.float64 and not isinstance(entries, tuple):
-                pair = wide.setdefault(id(value), (value, value.astype("float64")))
-                entries[key] = pair[1]
+        if isinstance(value, Parameter):
+            value.astype("float64")
+        elif is_real(value) and value.dtype != numpy.float64 and not isinstance(entries, tuple):
+            pair = wide.setdefault(id(value), (value, value.astype("float64")))
+            entries[key] = pair[1]
 
 
 def _as_doubles(values: list[Any]) -> list[Any]:

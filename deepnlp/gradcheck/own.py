@@ -8,17 +8,17 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
-import numpy
-
 from deepnlp.backend import Generator, asarray
 from deepnlp.backend.shapes import shape
 from deepnlp.gradcheck.loading import Own
+from deepnlp.gradcheck.names import CONTEXTS
 
 _DATA = tomllib.loads(files(__package__).joinpath("own.toml").read_text("utf-8"))
 DEFAULTS: dict[str, int] = _DATA["sizes"]
-LETTERS, WEIGHTS, STATES = _DATA["letters"], _DATA["weights"], _DATA["states"]
-OPTIONS: dict[str, Any] = _DATA["options"]
+WEIGHTS, STATES, OPTIONS = _DATA["weights"], _DATA["states"], _DATA["options"]
+ARGUMENTS: dict[str, float] = _DATA["arguments"]
 INTEGERS: list[str] = _DATA["integers"]["names"].split()
+LETTERS = {name: letter for letter, names in _DATA["letters"].items() for name in names.split()}
 
 
 class _Shape(str):
@@ -39,40 +39,31 @@ def build_own(
     is left out follows from its name. For an input of integers, V says how many ids there are and
     is no axis. ``weights`` are texts such as ``"Wx=D,4H"``; customary names and sizes need none.
     """
-    layer, made, first = own, dict[str, Any](), _first(own)
-    read = [(text, _read_named(text, _taken(own))) for text in inputs]
-    named_specs = dict(filter(None, (one for _, one in read)))
-    specs = [_read_sizes(text) for text, one in read if one is None]
-    sizes = {**DEFAULTS, **{letter: size for given in specs for letter, size in given.items()}}
-    shapes = dict(map(_read_weight, weights))
-    gates = next((k for word, k in (("lstm", 4), ("gru", 3)) if word in first.__name__.lower()), 1)
-    usual = {name: re.sub("H$", f"{gates}H", letters) for name, letters in WEIGHTS.items()}
-    if _taken(own) & set(INTEGERS):
-        usual["W"] = "V,D"  # a table
-    forward, known = getattr(own, "forward", first), usual | shapes
-    if inspect.isclass(own) and not isinstance(
-        inspect.getattr_static(own, "forward", None), staticmethod
-    ):
-        made = _arguments(own, usual, shapes, sizes, rng)
-        layer, known = own(**made), shapes
+    maker = _Maker(own, inputs, weights, rng)
+    layer, made, known = own, dict[str, Any](), maker.usual | maker.shapes
+    forward: Any = getattr(own, "forward", maker.first)
+    is_static = isinstance(inspect.getattr_static(own, "forward", None), staticmethod)
+    if inspect.isclass(own) and not is_static:
+        made = maker.arguments(own)
+        layer, known = own(**made), maker.shapes
         forward = getattr(layer, "forward", getattr(layer, "loss", layer))
     arrays: list[Any] = []
     named: dict[str, Any] = {}
-    left = list(specs)
+    left = list(maker.specs)
     for parameter in inspect.signature(forward).parameters.values():
         name = parameter.name
-        is_given = bool(left) or name in shapes or name in named_specs
+        is_given = bool(left) or name in maker.shapes or name in maker.named
         is_optional = parameter.default is not parameter.empty and not is_given
-        if parameter.kind in _ANY or name in ("ctx", "context") or is_optional:
+        if parameter.kind in _ANY or name in CONTEXTS or is_optional:
             continue
-        if name in named_specs:
-            value = _named_input(name, named_specs[name], sizes, rng)
-        elif name in OPTIONS and name not in shapes:
+        if name in maker.named:
+            value = maker.of_name(name)
+        elif name in OPTIONS and name not in maker.shapes:
             value = OPTIONS[name]
         elif name in known:
-            value = _weight(known[name], sizes, rng)
+            value = maker.weight(known[name])
         else:
-            value = _input(name, left.pop(0) if left else None, specs, sizes, rng)
+            value = maker.input(name, left.pop(0) if left else None)
         if parameter.kind is parameter.KEYWORD_ONLY or len(named):
             named[name] = value
         else:
@@ -82,28 +73,100 @@ def build_own(
 
 def named_arrays(own: Own, inputs: list[str], weights: list[str], rng: Generator) -> dict[str, Any]:
     """Inputs and weights by name, from texts such as ``"x=N,D"`` and ``"W=D,4"``."""
-    read = [(text, _read_named(text, _taken(own))) for text in inputs]
-    specs = [_read_sizes(text) for text, one in read if one is None]
-    sizes = {**DEFAULTS, **{letter: size for given in specs for letter, size in given.items()}}
-    given = dict(filter(None, (one for _, one in read)))
-    given |= {name: _Shape(letters) for name, letters in map(_read_weight, weights)}
-    return {name: _named_input(name, value, sizes, rng) for name, value in given.items()}
+    maker = _Maker(own, inputs, weights, rng)
+    maker.named |= {name: _Shape(letters) for name, letters in maker.shapes.items()}
+    return {name: maker.of_name(name) for name in maker.named}
 
 
-def _first(own: Own) -> Any:
-    return own[0] if isinstance(own, tuple) else own
+class _Maker:
+    """Random arrays for what a user's code takes, of shapes that texts or customary names say.
 
+    Attributes
+    ----------
+    named : dict
+        A shape or a value for each input that was given by name.
+    specs : list of dict
+        The sizes by their letters of each input that was given without a name.
+    sizes : dict of str to int
+        All sizes by their letters.
+    shapes, usual : dict of str to str
+        The letters of weights, as they were given and as they are by custom.
+    """
 
-def _weight(letters: str, sizes: dict[str, int], rng: Generator) -> Any:
-    """A random weight, smaller the more rows it has."""
-    size = shape(letters, sizes)
-    return asarray(rng.normal(size=size) / math.sqrt(max(size[0], 1)))
+    def __init__(self, own: Own, inputs: list[str], weights: list[str], rng: Generator) -> None:
+        self.rng, self.first = rng, own[0] if isinstance(own, tuple) else own
+        forward: Any = getattr(self.first, "forward", self.first)
+        taken = set(inspect.signature(forward).parameters) - set(DEFAULTS)  # no letters of sizes
+        read = [(text, _read_named(text, taken)) for text in inputs]
+        self.named: dict[str, Any] = dict(filter(None, (one for _, one in read)))
+        self.specs = [_read_sizes(text) for text, one in read if one is None]
+        self.sizes = dict(DEFAULTS)
+        for spec in self.specs:
+            self.sizes |= spec
+        self.shapes = dict(map(_read_weight, weights))
+        title = self.first.__name__.lower()
+        gates = next((k for word, k in (("lstm", 4), ("gru", 3)) if word in title), 1)
+        self.usual = {n: re.sub("H$", f"{gates}H", letters) for n, letters in WEIGHTS.items()}
+        if taken & set(INTEGERS):
+            self.usual["W"] = "V,D"  # a table
 
+    def _normal(self, size: tuple[int, ...]) -> Any:
+        return asarray(self.rng.normal(size=size))
 
-def _taken(own: Own) -> set[str]:
-    """Names of what forward takes, but for letters of sizes."""
-    forward: Any = getattr(_first(own), "forward", _first(own))
-    return set(inspect.signature(forward).parameters) - set(DEFAULTS)
+    def weight(self, letters: str) -> Any:
+        """A random weight, smaller the more rows it has."""
+        size = shape(letters, self.sizes)
+        return asarray(self.rng.normal(size=size) / math.sqrt(max(size[0], 1)))
+
+    def of_name(self, name: str) -> Any:
+        """What was given by name: a value, or an array of a shape."""
+        given = self.named[name]
+        if not isinstance(given, _Shape):
+            return given
+        size = shape(given, self.sizes)
+        if name in INTEGERS:
+            return asarray(self.rng.integers(0, self.sizes["V"], size=size))
+        return self._normal(size)
+
+    def input(self, name: str, spec: dict[str, int] | None) -> Any:
+        """An input of a shape of its own, or of one that follows from its name or the first one."""
+        like = spec or (self.specs[0] if self.specs else {"N": self.sizes["N"]})
+        if name in INTEGERS:
+            below = self.sizes["V"] if "V" in like else list(like.values())[-1]
+            axes = [size for letter, size in like.items() if letter not in "DHV"]
+            return asarray(self.rng.integers(0, below, size=axes or [self.sizes["N"]]))
+        if "mask" in name.lower():
+            return asarray(self.rng.integers(0, 2, size=tuple(like.values())).astype(float))
+        if spec is None and name in STATES:
+            return self._normal(shape(STATES[name], self.sizes))
+        if not self.specs:
+            raise ValueError(f"forward takes {name!r}: say its shape with --input 'N=3,D=4'")
+        return self._normal(tuple(like.values()))
+
+    def arguments(self, kind: type) -> dict[str, Any]:
+        """Arguments for a class, by name."""
+        arguments: dict[str, Any] = {}
+        for parameter in inspect.signature(kind).parameters.values():
+            name, needed = parameter.name, parameter.default is parameter.empty
+            letter = name if name in self.sizes else LETTERS.get(name.lower())
+            if letter is not None and self.shapes.get(name, "").isdigit():
+                arguments[name] = int(self.shapes[name])
+            elif name in self.shapes or (name in self.usual and needed):
+                arguments[name] = self.weight({**self.usual, **self.shapes}[name])
+            elif not needed or parameter.kind in _ANY:
+                continue
+            elif letter is not None:
+                arguments[name] = self.sizes[letter]
+            elif name == "rng":
+                arguments[name] = self.rng
+            elif name in ARGUMENTS:
+                arguments[name] = ARGUMENTS[name]
+            else:
+                raise ValueError(
+                    f"{kind.__name__} takes {name!r}, whose shape is not known: say it with "
+                    f"--weight '{name}=D,H'"
+                )
+        return arguments
 
 
 def _read_named(text: str, taken: set[str]) -> tuple[str, Any] | None:
@@ -119,15 +182,6 @@ def _read_named(text: str, taken: set[str]) -> tuple[str, Any] | None:
     return (name, ast.literal_eval(rest)) if name.isidentifier() and is_value else None
 
 
-def _named_input(name: str, given: Any, sizes: dict[str, int], rng: Generator) -> Any:
-    if not isinstance(given, _Shape):
-        return given
-    size = shape(given, sizes)
-    if name in INTEGERS:
-        return asarray(rng.integers(0, sizes["V"], size=size))
-    return asarray(rng.normal(size=size))
-
-
 def _read_sizes(text: str) -> dict[str, int]:
     pairs = [part.strip().partition("=") for part in text.split(",") if part.strip()]
     if not pairs or not all(re.fullmatch(r"[A-Za-z]\w*", a) and b.isdigit() for a, _, b in pairs):
@@ -140,67 +194,3 @@ def _read_weight(text: str) -> tuple[str, str]:
     if not (name and equals and letters):
         raise ValueError(f"--weight should read like 'Wx=D,4H', got {text!r}")
     return name.strip(), letters.strip()
-
-
-def _arguments(
-    kind: type,
-    usual: dict[str, str],
-    shapes: dict[str, str],
-    sizes: dict[str, int],
-    rng: Generator,
-) -> dict[str, Any]:
-    """Arguments for a class, made at random, by name."""
-    arguments: dict[str, Any] = {}
-    for parameter in inspect.signature(kind).parameters.values():
-        name = parameter.name
-        needed = parameter.default is inspect.Parameter.empty
-        is_size = name in sizes or _letter_of(name) is not None
-        if is_size and shapes.get(name, "").isdigit():
-            arguments[name] = int(shapes[name])
-        elif name in shapes or (name in usual and needed):
-            arguments[name] = _weight(shapes.get(name, usual.get(name, "")), sizes, rng)
-        elif not needed or parameter.kind in _ANY:
-            continue
-        elif is_size:
-            arguments[name] = sizes[_letter_of(name) or name if name not in sizes else name]
-        elif name == "rng":
-            arguments[name] = rng
-        elif name in ("p", "ratio", "dropout_ratio", "dropout"):
-            arguments[name] = 0.4
-        else:
-            raise ValueError(
-                f"{kind.__name__} takes {name!r}, whose shape is not known: say it with "
-                f"--weight '{name}=D,H'"
-            )
-    return arguments
-
-
-def _letter_of(name: str) -> str | None:
-    """The letter for a size by its customary name, such as D for ``input_size``."""
-    return next(
-        (letter for letter, names in LETTERS.items() if name.lower() in names.split()), None
-    )
-
-
-def _input(
-    name: str,
-    spec: dict[str, int] | None,
-    specs: list[dict[str, int]],
-    sizes: dict[str, int],
-    rng: Generator,
-) -> Any:
-    if name in INTEGERS:
-        given = spec or specs[0] if specs else {"N": sizes["N"]}
-        axes = [letter for letter in given if letter not in "DHV"]
-        below = sizes["V"] if (spec and "V" in spec) or "V" in given else list(given.values())[-1]
-        return asarray(rng.integers(0, below, size=[given[a] for a in axes] or [sizes["N"]]))
-    if "mask" in name.lower():
-        like = spec or (specs[0] if specs else {"N": sizes["N"]})
-        return asarray(rng.integers(0, 2, size=tuple(like.values())).astype(float))
-    if spec is not None:
-        return asarray(rng.normal(size=tuple(spec.values())))
-    if name in STATES:
-        return asarray(rng.normal(size=shape(STATES[name], sizes)))
-    if not specs:
-        raise ValueError(f"forward takes {name!r}: say its shape with --input 'N=3,D=4'")
-    return asarray(rng.normal(size=numpy.array(list(specs[0].values()))))

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy
+
 from deepnlp.gradcheck.causes import CAUSES, UNKNOWN, Cause
 from deepnlp.gradcheck.outcome import Outcome
 from deepnlp.gradcheck.walking import HostArray
@@ -47,6 +49,16 @@ class Row:
     numeric: HostArray = field(repr=False)
     causes: list[Cause] = field(default_factory=list)
     note: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether both gradients have one shape."""
+        return self.analytic.shape == self.numeric.shape
+
+    @property
+    def off(self) -> HostArray:
+        """How far each entry is off."""
+        return numpy.abs(self.analytic - self.numeric)
 
 
 @dataclass

@@ -9,17 +9,19 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import Generator, asarray, asnumpy
-from deepnlp.gradcheck.adapters import adapter_of
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, belongs, gradient_names, is_box
-from deepnlp.gradcheck.numeric import Function
+from deepnlp.gradcheck.forms import adapter_of
+from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT
+from deepnlp.gradcheck.numeric import Function, on_host
 from deepnlp.gradcheck.states import draw_states
 from deepnlp.gradcheck.variables import (
     Attribute,
-    Held,
     Input,
     Part,
+    Variable,
     Weight,
+    belongs,
+    gradient_names,
     hand_over,
     held_arrays,
     held_views,
@@ -28,7 +30,18 @@ from deepnlp.gradcheck.variables import (
     parts,
     path_of,
 )  # fmt: skip
-from deepnlp.gradcheck.walking import HostArray, holders, is_real, items, leaves, mapped
+from deepnlp.gradcheck.walking import (
+    HostArray,
+    holders,
+    is_box,
+    is_real,
+    leaves,
+    mapped,
+    near,
+    places,
+    put_back,
+    same,
+)
 
 
 class Subject(Function):
@@ -49,7 +62,7 @@ class Subject(Function):
 
     Attributes
     ----------
-    missing : list of Held
+    missing : list of Attribute
         Weights for which no gradient was found.
     not_checked : dict of str to str
         What has no gradient, and the reason.
@@ -67,15 +80,16 @@ class Subject(Function):
         constants: Collection[str] = (),
         table: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        self._before: list[tuple[Variable, HostArray]] = []  # weights before a backward
         super().__init__(adapter_of(layer, inputs, named or {}, table))
         self.constants = constants
-        self.missing: list[Held] = []
+        self.missing: list[Attribute] = []
         self.not_checked: dict[str, str] = {}
         self.changed: list[str] = []
         self.returns_nothing = self._is_sorted = False
         self.means: dict[str, int] = {}  # whose gradients are means, over which axis of the data
         self._returnable: list[Attribute] = []  # weights whose gradient backward returns
-        self._without: list[Held] = []  # arrays that have none
+        self._without: list[Attribute] = []  # arrays that have none
         self._held = [h for h in held_arrays(self.found) if not self._is_carried(h)]
         self._parameters = {n: Weight(base) for n, base in held_views(self.layer, self.found)}
         self._expect_constants()
@@ -86,9 +100,11 @@ class Subject(Function):
         given = table if self.caller.lines is None else {}
         self._table = {_without_root(k): _without_root(v) for k, v in given.items()}
 
-    def _is_carried(self, held: Held) -> bool:
+    def _is_carried(self, held: Attribute) -> bool:
         is_input = held.name in self.input_names
-        return is_input or (self._carried is not None and self._carried.holds(*held[1:3]))
+        return is_input or (
+            self._carried is not None and self._carried.holds(held.holder, held.key)
+        )
 
     def _expect_constants(self) -> None:
         known = [*self.input_names, *(held.name for held in self._held)]
@@ -114,6 +130,13 @@ class Subject(Function):
 
     # --- Backwards --------------------------------------------------------------------------
 
+    def restore(self) -> None:
+        """Put back weights, hidden states, counters and random generators."""
+        for variable, value in self._before:
+            variable.set(value)
+        self._before = []
+        super().restore()
+
     def draw_states(self, rng: Generator) -> None:
         """Give recurrent layers that carry no state a random one, and list all states."""
         if self.is_ours:
@@ -125,7 +148,10 @@ class Subject(Function):
             self._hand_over(self._pass())
             return self.read_gradients()
         self._held = [h for h in self._held if not h.holder.is_shared or self._influences(h)]
+        weights = [*self._parameters.values(), *(h for h in self._held if h.is_float)]
+        at_first = [(v, v.get()) for v in weights]
         self._sort(self._first_pass())
+        self._before = [(v, value) for v, value in at_first if v in self.variables.values()]
         found = self.read_gradients()
         for held in self._without:  # forwards, which may touch gradients, so after the reading
             self._look_at(held)
@@ -154,8 +180,7 @@ class Subject(Function):
         """The first backward, which shows how it takes its gradients."""
         weights, errors, usable = self.weights, [], []
         for way in self.caller.ways:
-            self.caller.use(way)
-            self.weights = weights[: len(way.outputs)]
+            self.caller.way, self.weights = way, weights[: len(way.outputs)]
             try:
                 returned = self._pass()
             except Exception as error:
@@ -166,8 +191,7 @@ class Subject(Function):
             usable.append(way)
         if not usable:
             raise errors[0]
-        self.caller.use(usable[0])
-        self.weights = weights[: len(usable[0].outputs)]
+        self.caller.way, self.weights = usable[0], weights[: len(usable[0].outputs)]
         return self._pass()
 
     def _pass(self) -> Any:
@@ -177,8 +201,7 @@ class Subject(Function):
         given = self.fresh_inputs()
         outputs = self.caller.forward(given)
         self._note_changes(given, self.inputs, self.input_names, "forward")
-        kept = [numpy.array(asnumpy(y)) for y in outputs]
-        dys = self._output_gradients()
+        kept, dys = on_host(outputs), self._output_gradients()
         returned = self._backward(dys)
         names = [f"dy{k}" if len(dys) > 1 else "dy" for k in range(len(dys))]
         self._note_changes(given, self.inputs, self.input_names, "backward")
@@ -186,12 +209,14 @@ class Subject(Function):
         self._note_changes(outputs, kept, [f"output {k}" for k in range(len(kept))], "backward")
         return returned
 
-    def pass_again(self, times: int = 1) -> None:
-        """Forward and backward once more (or more often), without forgetting gradients."""
-        for _ in range(times):
+    def gradients_of_two(self) -> dict[str, HostArray]:
+        """The gradient of every variable after two passes, between which none is forgotten."""
+        self.zero_grad()
+        for _ in range(2):
             self.restore()
             self.caller.forward(self.fresh_inputs())
             self._backward(self._output_gradients())
+        return self.read_gradients()
 
     def backward_again(self) -> bool:
         """Whether a backward without a forward before it is refused."""
@@ -202,7 +227,10 @@ class Subject(Function):
         return False
 
     def _backward(self, dys: list[Any]) -> Any:
-        self._is_updated = True
+        """What backward returns; the weights, which it may update, are put back afterwards."""
+        if self._is_sorted and not self._before:
+            weights = (v for v in self.variables.values() if isinstance(v, Weight | Attribute))
+            self._before = [(v, v.get()) for v in weights]
         return self.caller.backward(dys)
 
     def _output_gradients(self) -> list[Any]:
@@ -213,15 +241,14 @@ class Subject(Function):
         """Whether an output stays what it was while another forward runs."""
         self.restore()
         outputs = self.caller.forward(self.fresh_inputs())
-        kept = [numpy.array(asnumpy(y)) for y in outputs]
+        kept = on_host(outputs)
         other = [
             1.5 * value + 0.25 if name in self.variables else value
             for name, value in zip(self.input_names, self.fresh_inputs(), strict=True)
         ]
         with contextlib.suppress(Exception), numpy.errstate(all="ignore"):
             self.caller.forward(other)
-        same = zip(outputs, kept, strict=True)
-        return all(numpy.array_equal(asnumpy(y), k, equal_nan=True) for y, k in same)
+        return all(map(same, on_host(outputs), kept))
 
     def stale_gradients(self, analytic: dict[str, HostArray]) -> list[str]:
         """Names of the gradients that a forward with other inputs, run before, changes.
@@ -234,32 +261,26 @@ class Subject(Function):
         try:
             with at_first, numpy.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                 self.caller.forward(other)
-                self._generators.restore()
-                again = [numpy.array(asnumpy(y)) for y in self.caller.forward(self.fresh_inputs())]
+                put_back(self._generators)
+                again = on_host(self.caller.forward(self.fresh_inputs()))
                 self.zero_grad()
                 self._hand_over(self._backward(self._output_gradients()))
                 found = self.read_gradients()
         except Exception:  # an object may allow one forward only
             return []
-        is_same = zip(again, self.forward(), strict=True)
-        if not all(a.shape == b.shape and numpy.allclose(a, b, equal_nan=True) for a, b in is_same):
+        if not all(near(a, b, 1e-5, 1e-8) for a, b in zip(again, self.forward(), strict=True)):
             return []
-        return [
-            name
-            for name, gradient in found.items()
-            if gradient.shape != analytic[name].shape
-            or not numpy.allclose(gradient, analytic[name], rtol=1e-6, atol=1e-9, equal_nan=True)
-        ]
+        return [name for name, gradient in found.items() if not near(gradient, analytic[name])]
 
     def kept_entries(self) -> tuple[list[str], list[str]]:
         """Places of gradients in lists whose array stays in a backward, and those of others."""
         self.restore()
-        before = [(h, h.source()) for h in self._held]
-        listed = [(h, *s, s[0][s[1]]) for h, s in before if s and isinstance(s[0], list)]
-        listed = [one for one in listed if isinstance(one[3], numpy.ndarray)]
+        beside = [place for place in (h.place() for h in self._held) if place is not None]
+        before = [(grads, k, grads[k]) for grads, k in beside if isinstance(grads, list)]
+        before = [one for one in before if isinstance(one[2], numpy.ndarray)]
         self._pass()
-        kept = [f"grads[{k}]" for _, entries, k, old in listed if entries[k] is old]
-        return kept, [f"grads[{k}]" for _, entries, k, old in listed if entries[k] is not old]
+        kept = [f"grads[{k}]" for grads, k, old in before if grads[k] is old]
+        return kept, [f"grads[{k}]" for grads, k, old in before if grads[k] is not old]
 
     def sources(self) -> dict[str, str]:
         """Where the gradient of each variable was found."""
@@ -276,7 +297,7 @@ class Subject(Function):
         for weight in self._parameters.values():
             weight.parameter.zero_grad()
         for held in self._held:
-            entries, key = held.source() or ({"": None}, "")
+            entries, key = held.place() or ({"": None}, "")
             gradient = entries[key]
             if isinstance(gradient, numpy.ndarray) and gradient.flags.writeable:
                 gradient[...] = 0
@@ -291,9 +312,7 @@ class Subject(Function):
                 continue
             if any(told.startswith(f"{name} by") for told in self.changed):
                 continue
-            if not numpy.array_equal(
-                asnumpy(value), original, equal_nan=original.dtype.kind == "f"
-            ):
+            if not same(asnumpy(value), original):
                 self.changed.append(f"{name} by {by}")
 
     # --- Which gradient belongs to what -------------------------------------------------------
@@ -303,23 +322,22 @@ class Subject(Function):
         self._is_sorted = True
         self.variables |= self._parameters
         for held in self._held:
-            own = held.gradient() is not None
-            if own and held.is_float and not self._is_constant(held):
-                self.variables[held.name] = Attribute(self.found, held)
+            if held.is_float and not self._is_constant(held) and held.place() is not None:
+                self.variables[held.name] = held
         without = [h for h in self._held if h.is_array and h.name not in self.variables]
-        self._returnable = [Attribute(self.found, h) for h in without if h.is_float]
-        for path, value in leaves(self.inputs):  # a number is a variable if it has a gradient
-            names = [part.name for part in parts(returned, self.caller.names_of_gradients, None)]
+        self._returnable = [h for h in without if h.is_float]
+        names = [part.name for part in parts(returned, self.caller.names_of_gradients, None)]
+        for position, (path, value) in enumerate(list(leaves(self.inputs))):
             key = self.input_names[path[0]] if len(path) == 1 else str(path[-1])
+            # A number is a variable if it has a gradient.
             if isinstance(value, float) and any(belongs(name, key) for name in names):
-                position = [other for other, _ in leaves(self.inputs)].index(path)
                 self.variables[key] = Input(self.inputs, path, key, position)
                 self.variables[key].set(numpy.array(value))
         self._hand_over(returned)
         self._returnable = [
             v for v in self._returnable if v.returned is not None or v.forced is not None
         ]
-        self.variables |= {v.held.name: v for v in self._returnable}
+        self.variables |= {v.name: v for v in self._returnable}
         self._without = [h for h in without if h.name not in self.variables]
         for name, variable in list(self.variables.items()):
             if isinstance(variable, Input) and variable.returned is None:
@@ -362,7 +380,7 @@ class Subject(Function):
 
     def _hand_over_by_table(self, given: list[Part]) -> None:
         """The gradients whose places the caller named."""
-        held = {path_of(h, k): v for h in holders(self.layer) for k, v in items(h.entries)}
+        held = {path_of(holder, key): v for holder, key, v in places(holders(self.layer))}
         held |= {f"returned[{k}]": part.value for k, part in enumerate(given)}
         held |= {part.name: part.value for part in given if part.name}
         variables = {v.name: v for v in (*self.variables.values(), *self._returnable)
@@ -382,10 +400,10 @@ class Subject(Function):
         as_many = len(given) <= self._count + len(self._held)
         return as_many and numpy.shape(given[0].value) == inputs[0].get().shape
 
-    def _is_constant(self, held: Held) -> bool:
+    def _is_constant(self, held: Attribute) -> bool:
         return held.name in self.constants or str(held.key) in self.constants
 
-    def _look_at(self, held: Held) -> None:
+    def _look_at(self, held: Attribute) -> None:
         """An array without a gradient: a constant, or a weight whose gradient is missing."""
         if not self._influences(held):
             return
@@ -396,7 +414,7 @@ class Subject(Function):
         else:
             self.missing.append(held)
 
-    def _influences(self, held: Held) -> bool:
+    def _influences(self, held: Attribute) -> bool:
         """Whether the outputs change with an array."""
         array = held.value
         if not array.flags.writeable:
@@ -411,10 +429,7 @@ class Subject(Function):
         except Exception:  # with other numbers in it, it may be of no use to the forward
             after = before if held.is_float else []
         array[...] = original
-        if len(after) != len(before):
-            return True
-        same = zip(after, before, strict=True)
-        return not all(numpy.array_equal(a, b, equal_nan=True) for a, b in same)
+        return len(after) != len(before) or not all(map(same, after, before))
 
     def _as_host(self, name: str, grad: Any, like: HostArray) -> HostArray:
         """A gradient as a float64 host array; zeros where there is none."""
@@ -446,8 +461,8 @@ def in_numpy_form(subject: Subject, name: str = "") -> Subject | None:
         found, wanted = made.analytic_gradients(), subject.analytic_gradients()
     except Exception:  # what NumPy has no word for is judged as it stands
         return None
-    same = all(numpy.allclose(v, wanted[n], rtol=1e-6, atol=1e-9) for n, v in found.items())
-    return made if same and found else None
+    is_same = all(near(gradient, wanted[name]) for name, gradient in found.items())
+    return made if is_same and found else None
 
 
 def _another(value: Any) -> Any:

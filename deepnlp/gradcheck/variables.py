@@ -2,262 +2,84 @@
 
 import ast
 import inspect
+import sys
 import textwrap
+from abc import ABC, abstractmethod
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from typing import Any, NamedTuple
 
 import numpy
 
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.gradcheck import names as usual
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.names import (
-    CONSTANT,
-    DATA,
-    GRAD,
-    GRADIENT,
-    GRADS,
-    PARAMS,
-    WEIGHT,
-    belongs,
-    gradient_names,
+from deepnlp.gradcheck.walking import (
+    Holder,
+    HostArray,
+    entries_of,
+    is_real,
+    items,
+    leaves,
+    places,
     plain,
+    replace,
 )
-from deepnlp.gradcheck.walking import Holder, HostArray, entries_of, is_real, items, replace
 from deepnlp.layer import Layer
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter, View
 
-Source = tuple[Any, Any]
+_LISTS = (list, tuple, deque, numpy.ndarray)
+Place = tuple[Any, Any]
 """The container and the key of a gradient."""
 
 
-class Held(NamedTuple):
-    """A weight: an array, or a number with a gradient beside it.
+def gradient_names(key: Any) -> list[str]:
+    """The usual names of the gradient of something, the likeliest first.
 
-    Attributes
-    ----------
-    name : str
-        Such as ``"W"``, ``"layers.0.W"``, ``"params[1]"``.
-    holder : Holder
-    key : str or int
-        The weight is ``holder.entries[key]``.
-    value : array or float
-    content : array
-        A copy of it as it was when it was found.
+    >>> gradient_names("W")[:4]
+    ['dW', 'grad_W', 'W_grad', 'd_W']
     """
-
-    name: str
-    holder: Holder
-    key: Any
-    value: Any
-    content: HostArray
-
-    @property
-    def is_float(self) -> bool:
-        """Whether it is made of floating-point numbers."""
-        return is_real(self.value) or isinstance(self.value, float)
-
-    @property
-    def is_array(self) -> bool:
-        """Whether it is an array, and no single number."""
-        return isinstance(self.value, numpy.ndarray)
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether nobody expects a gradient: by its name, or because it may not be written."""
-        if CONSTANT.search(str(self.key)) or not self.value.flags.writeable:
-            return True
-        return self.holder.is_shared and not WEIGHT.search(str(self.key))
-
-    def gradient(self) -> Any:
-        """Its gradient, under any of the usual names; None if there is none."""
-        entries, key = self.source() or (None, None)
-        return None if entries is None else entries[key]
-
-    def source(self) -> Source | None:
-        """Where its gradient is."""
-        entries, names = self.holder.entries, gradient_names(self.key)
-        if self.key in DATA and isinstance(self.key, str):  # a box with a value and its gradient
-            return _of_names(entries, GRAD)
-        found = _of_names(entries, names)
-        if found is None and _is_dict(entries):
-            found = self._of_lists(entries, names)
-        if found is None and self.holder.up is not None and self.holder.is_shared:
-            found = _of_names(self.holder.up.entries, names)  # self.dW for a W of the class
-        return self._mirrored(entries, names) if found is None else found
-
-    def _mirrored(self, entries: Any, names: list[str]) -> Source | None:
-        """From the same place in a container of gradients: ``grads[0]["W"]``, ``dcell.W``."""
-        node, way, found = self.holder, list[Any](), None
-        while node.up is not None and found is None:
-            beside = node.up.entries
-            for name in [*gradient_names(node.key), *GRADS] if _is_dict(beside) else []:
-                twin = beside.get(name)
-                for key in way:
-                    twin = _inside(twin, key)
-                if twin is not None and twin is not self.holder.owner and found is None:
-                    position = [key for key, _ in items(entries)].index(self.key)
-                    twin = entries_of(twin)
-                    found = _of_names(twin, [self.key, *names]) or _at(twin, position)
-            node, way = node.up, [node.key, *way]
-        return found
-
-    def _of_lists(self, entries: Any, names: list[str]) -> Source | None:
-        """From a list or dict of gradients among the same attributes."""
-        for name in GRADS:
-            beside, found = entries.get(name), None
-            if hasattr(beside, "keys"):
-                found = _of_names(beside, [self.key, *names])
-            elif isinstance(beside, list | tuple | deque | numpy.ndarray):
-                listed: Any = next((entries[p] for p in PARAMS if p in entries), [])
-                places = [k for k, one in items(listed) if one is self.value]
-                found = _at(beside, places[0]) if places else None
-            if found is not None:
-                return found
-        return None
-
-    def told_missing(self) -> str:
-        """A sentence on what was looked for, where there is no gradient."""
-        key = self.key if isinstance(self.key, str) else self.name
-        in_list = isinstance(self.holder.owner, list | dict | tuple)
-        owner = self.holder.up.owner if in_list and self.holder.up else self.holder.owner
-        local = local_names(getattr(owner, "backward", None)) & set(gradient_names(key))
-        if local:
-            name = min(local)
-            return say("local", name=name)
-        kind = "missing at position" if isinstance(self.key, int) else "missing"
-        return say(kind, name=self.name, key=key, lower=f"d{key}".lower(), position=self.key)
+    key = str(key)
+    spelt = [key, key.strip("_"), key.lower(), key.strip("_").lower(), key.replace("_", "")]
+    return [form.format(one) for one in dict.fromkeys(spelt) for form in usual.GRADIENT_FORMS]
 
 
-def held_arrays(found: list[Holder]) -> Iterator[Held]:
-    """The arrays that these hold, except those of Parameters, each once.
+def belongs(name: str, key: Any) -> bool:
+    """Whether a gradient of that name is that of a variable of this key.
 
-    Single numbers are among them where a gradient may be beside them: ``self.a`` and ``self.da``.
+    >>> belongs("dW", "W"), belongs("W", "W"), belongs("dx", "W")
+    (True, True, False)
     """
-    seen: set[int] = set()
-    names: set[str] = set()
-    for holder in found:
-        if isinstance(holder.owner, View) or holder.path.rstrip(".").split(".")[-1] in GRADS:
-            continue
-        box = any(name in holder.entries for name in DATA) if _is_dict(holder.entries) else False
-        for key, entry in list(items(holder.entries)):
-            is_buffer = isinstance(entry, array) and entry.typecode in "df"
-            value: Any = numpy.frombuffer(entry, entry.typecode) if is_buffer else entry
-            is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiu"
-            is_closed = holder.is_shared or isinstance(holder.owner, list | dict | tuple | deque)
-            is_number = isinstance(value, float) and not is_closed
-            if id(entry) in seen or not (is_array or is_number) or (box and key in GRAD):
-                continue
-            if is_array:
-                seen.add(id(entry))
-            name = path_of(holder, key)
-            while name in names:
-                name += "'"
-            names.add(name)
-            yield Held(name, holder, key, value, numpy.array(value))
+    key = str(key)
+    return bool(name) and (name in (key, key.lower()) or name in gradient_names(key))
 
 
-def held_views(layer: Any, found: list[Holder]) -> Iterator[tuple[str, Parameter]]:
-    """The Parameters of an object and of the objects inside, each once, by name."""
-    if isinstance(layer, Layer):
-        yield from (one for one in layer.named_parameters() if one[1].trainable)
-        return
-    seen: set[int] = set()
-    for holder in found:
-        if isinstance(holder.owner, View):
-            continue
-        for key, value in list(items(holder.entries)):
-            bases = value.named_bases(path_of(holder, key)) if isinstance(value, View) else []
-            for name, base in bases:
-                if id(base) not in seen and base.trainable:
-                    seen.add(id(base))
-                    yield name, base
-
-
-def kept_gradient(layer: Any, key: str) -> Any:
-    """The gradient of an input that backward kept as ``self.dx``; None if there is none."""
-    entries, name = _of_names(entries_of(layer), gradient_names(key)) or (None, None)
-    return None if entries is None else entries[name]
-
-
-def local_names(function: Any) -> set[str]:
-    """Names of the local variables of a function, and of those it returns."""
-    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
-    return set(code.co_varnames[code.co_argcount :]) if code is not None else set()
-
-
-def path_of(holder: Holder, key: Any) -> str:
-    """The name of what a holder holds, such as ``"layers.0.W"`` or ``"params[1]"``."""
-    if isinstance(key, int):
-        return f"{holder.path.rstrip('.')}[{key}]"
-    before, _, last = holder.path.rstrip(".").rpartition(".")
-    if last in PARAMS and isinstance(holder.owner, dict):
-        return f"{before}.{key}" if before else str(key)
-    return f"{holder.path}{key}"
-
-
-def _inside(owner: Any, key: Any) -> Any:
-    """What stands at a key, a name or a position; None if nothing does."""
-    try:
-        return entries_of(owner)[key]
-    except (KeyError, IndexError, TypeError):
-        return None
-
-
-def _is_dict(entries: Any) -> bool:
-    return hasattr(entries, "keys")
-
-
-def _of_names(entries: Any, names: Any) -> Source | None:
-    if not _is_dict(entries):
-        return None
-    listed = list(entries)
-    known = [n for n in names if n in listed and _is_gradient(entries[n])]
-    # Of several, the one that was there first: the constructor made it, and an optimizer knows it.
-    return (entries, min(known, key=listed.index)) if known else None
-
-
-def _at(entries: Any, position: int) -> Source | None:
-    is_there = isinstance(entries, list | tuple | deque | numpy.ndarray) and position < len(entries)
-    return (entries, position) if is_there and _is_gradient(entries[position]) else None
-
-
-def _is_gradient(value: Any) -> bool:
-    """Whether it is an array of numbers, or a number."""
-    value = plain(value)
-    is_number = isinstance(value, numpy.ndarray | numpy.generic | float | int | array)
-    return is_number and not isinstance(value, bool)
-
-
-class Variable:
+class Variable(ABC):
     """Something the outputs depend on: its value can be set, its analytic gradient read."""
 
     forced: Any = None  # the gradient that the caller named
+    returned: Any = None  # by backward
+    is_returned = False  # though perhaps as None
 
+    @abstractmethod
     def get(self) -> HostArray:
         """Value on the host, in float64."""
-        raise TypeError(f"{type(self).__name__} has no get")
 
+    @abstractmethod
     def set(self, value: Any) -> None:
         """Put another value in place for the next forward."""
-        raise TypeError(f"{type(self).__name__} has no set")
 
     def grad(self) -> Any:
         """Gradient after backward; None where there is none."""
-        raise TypeError(f"{type(self).__name__} has no grad")
+        return self.returned if self.forced is None else self.forced
 
     def source(self) -> str:
         """Where the gradient is, in words."""
-        return "grad"
-
-    def remember(self) -> None:
-        """Take the value it has now for the one that is put back."""
-
-    def put_back(self) -> None:
-        """Undo what a backward did to it that updates its weights itself."""
+        return "returned" if self.forced is None else "given"
 
 
 class Input(Variable):
@@ -277,27 +99,14 @@ class Input(Variable):
     def __init__(self, inputs: list[Any], path: tuple[Any, ...], name: str, position: int) -> None:
         self.inputs, self.path, self.name, self.position = inputs, path, name, position
         self.key = str(path[-1]) if len(path) > 1 else name
-        self.returned: Any = None  # by backward
-        self.is_returned = False  # though perhaps as None
 
     def get(self) -> HostArray:
         """Value on the host."""
-        value: Any = self.inputs
-        for key in self.path:
-            value = value[key]
-        return numpy.array(value)
+        return numpy.array(reduce(getitem, self.path, self.inputs))
 
     def set(self, value: Any) -> None:
         """Put another value in place."""
         _put(self.inputs, self.path, value)
-
-    def grad(self) -> Any:
-        """What backward returned for it."""
-        return self.returned if self.forced is None else self.forced
-
-    def source(self) -> str:
-        """Where the gradient is, in words."""
-        return "given" if self.forced is not None else "returned"
 
 
 def _put(owner: Any, path: tuple[Any, ...], value: Any) -> Any:
@@ -347,7 +156,6 @@ class Weight(Variable):
 
     def __init__(self, parameter: Parameter) -> None:
         self.parameter = parameter
-        self.remember()
 
     def get(self) -> HostArray:
         """Value on the host."""
@@ -364,31 +172,48 @@ class Weight(Variable):
         """``parameter.grad``."""
         return self.parameter.grad
 
-    def remember(self) -> None:
-        """Take the value it has now for the one that is put back."""
-        self._content = self.parameter.value.copy()
-
-    def put_back(self) -> None:
-        """Undo an update."""
-        self.parameter.value = self._content
+    def source(self) -> str:
+        """Its name there."""
+        return "grad"
 
 
 class Attribute(Variable):
-    """An array or a number among the attributes or in a list, its gradient beside it.
+    """An array or a number among the attributes or in a list, perhaps with its gradient beside it.
 
     Parameters
     ----------
     found : list of Holder
         All that may hold it.
-    held : Held
+    name : str
+        Such as ``"W"``, ``"layers.0.W"``, ``"params[1]"``.
+    holder : Holder
+    key : str or int
+        It is ``holder.entries[key]``.
+    value : array or float
     """
 
-    def __init__(self, found: list[Holder], held: Held) -> None:
-        self.found, self.held, self.key, self.name = found, held, str(held.key), held.name
-        self.returned: Any = None  # by backward, beside dx
-        self.is_returned = False
-        self._now = held.value  # what stands in its place
-        self._content = held.content
+    def __init__(
+        self, found: list[Holder], name: str, holder: Holder, key: Any, value: Any
+    ) -> None:
+        self.found, self.name, self.holder, self.key = found, name, holder, key
+        self.value = self._now = value  # what stands in its place may be another for a while
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is made of floating-point numbers."""
+        return is_real(self.value) or isinstance(self.value, float)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array, and no single number."""
+        return isinstance(self.value, numpy.ndarray)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether nobody expects a gradient: by its name, or because it may not be written."""
+        if usual.CONSTANT.search(str(self.key)) or not self.value.flags.writeable:
+            return True
+        return self.holder.is_shared and not usual.WEIGHT.search(str(self.key))
 
     def get(self) -> HostArray:
         """Value on the host."""
@@ -400,43 +225,168 @@ class Attribute(Variable):
         A float value is written into the array, because other lists may hold it too; another kind
         of array (complex, or one that a tape follows) replaces it wherever it is held.
         """
-        is_array = isinstance(value, numpy.ndarray)
-        if not self.held.is_array:
-            self._now = value[()] if is_array else value
-            self.held.holder.entries[self.held.key] = self._now
-            return
-        if is_array and not numpy.iscomplexobj(value):
-            self.held.value[...] = value
-            value = self.held.value
-        if self._now is not value:
+        if not self.is_array:
+            value = value[()] if isinstance(value, numpy.ndarray) else value
+        elif isinstance(value, numpy.ndarray) and not numpy.iscomplexobj(value):
+            self.value[...] = value
+            value = self.value
+        if self.is_array and self._now is not value:
             replace(self.found, self._now, value)
-            self._now = value
-        if self.held.holder.is_shared:  # a copy of the check shares it with the check
-            self.held.holder.entries[self.held.key] = value
+        self._now = value
+        if not isinstance(self.holder.entries, tuple):  # where somebody may have put another
+            self.holder.entries[self.key] = value
 
     def grad(self) -> Any:
         """The array beside it, or the one that backward returned."""
-        found = self.held.gradient() if self.forced is None else self.forced
-        return self.returned if found is None else plain(found)
+        place = self.place()
+        if self.forced is not None or place is None:
+            return super().grad()
+        return plain(place[0][place[1]])
 
     def source(self) -> str:
         """Where the gradient is, in words."""
-        found = self.held.source()
-        if self.forced is not None or found is None:
-            return "returned" if self.forced is None else "given"
-        return f"[{found[1]}]" if isinstance(found[1], int) else str(found[1])
+        place = self.place()
+        if self.forced is not None or place is None:
+            return super().source()
+        return f"[{place[1]}]" if isinstance(place[1], int) else str(place[1])
 
-    def remember(self) -> None:
-        """Take the value it has now for the one that is put back."""
-        self._content = numpy.array(self._now)
+    def place(self) -> Place | None:
+        """Where its gradient is, under any of the usual names; None if it is not beside it."""
+        entries, names = self.holder.entries, gradient_names(self.key)
+        if isinstance(self.key, str) and self.key in usual.DATA:  # a box with its gradient
+            return _of_names(entries, usual.GRAD)
+        found = _of_names(entries, names)
+        if found is None and self.holder.up is not None and self.holder.is_shared:
+            found = _of_names(self.holder.up.entries, names)  # self.dW for a W of the class
+        twins = (_of_names(t, [self.key, *names]) or _at(t, k) for t, k in self._twins())
+        return found or next(filter(None, twins), None)
 
-    def put_back(self) -> None:
-        """Undo an update, in place or by assignment."""
-        entries, key = self.held.holder.entries, self.held.key
-        if self.held.is_array:
-            self.held.value[...] = self._content
-        if not isinstance(entries, tuple):
-            entries[key] = self._now
+    def _twins(self) -> Iterator[tuple[Any, int]]:
+        """Containers that may hold gradients, each with the position that would be its own."""
+        entries = self.holder.entries
+        named = entries if _is_dict(entries) else {}
+        listed: Any = next((named[name] for name in usual.PARAMS if name in named), None)
+        is_list = isinstance(listed, _LISTS)
+        numbers = [k for k, one in enumerate(listed) if one is self.value] if is_list else []
+        for name in usual.GRADS:  # beside it, or beside a list of weights
+            yield named.get(name), next(iter(numbers), sys.maxsize)
+        position = [key for key, _ in items(entries)].index(self.key)
+        node, way = self.holder, list[Any]()
+        while node.up is not None:  # at the same place, as in grads[0]["W"] or dcell.W
+            beside = node.up.entries
+            for name in [*gradient_names(node.key), *usual.GRADS] if _is_dict(beside) else []:
+                twin = reduce(_inside, way, beside.get(name))
+                if twin is not None and twin is not self.holder.owner:
+                    yield entries_of(twin), position
+            node, way = node.up, [node.key, *way]
+
+    def told_missing(self) -> str:
+        """A sentence on what was looked for, where there is no gradient."""
+        key = self.key if isinstance(self.key, str) else self.name
+        in_list = isinstance(self.holder.owner, list | dict | tuple)
+        owner = self.holder.up.owner if in_list and self.holder.up else self.holder.owner
+        local = local_names(getattr(owner, "backward", None)) & set(gradient_names(key))
+        if local:
+            name = min(local)
+            return say("local", name=name)
+        kind = "missing at position" if isinstance(self.key, int) else "missing"
+        return say(kind, name=self.name, key=key, lower=f"d{key}".lower(), position=self.key)
+
+
+def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
+    """The arrays that these hold, except those of Parameters, each once.
+
+    Single numbers are among them where a gradient may be beside them: ``self.a`` and ``self.da``.
+    """
+    seen: set[int] = set()
+    names: set[str] = set()
+    for holder, key, entry in places(found):
+        if isinstance(holder.owner, View) or holder.path.rstrip(".").split(".")[-1] in usual.GRADS:
+            continue
+        is_box = _is_dict(holder.entries) and any(name in holder.entries for name in usual.DATA)
+        is_buffer = isinstance(entry, array) and entry.typecode in "df"
+        value: Any = numpy.frombuffer(entry, entry.typecode) if is_buffer else entry
+        is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiu"
+        is_closed = holder.is_shared or isinstance(holder.owner, list | dict | tuple | deque)
+        is_number = isinstance(value, float) and not is_closed
+        if id(entry) in seen or not (is_array or is_number) or (is_box and key in usual.GRAD):
+            continue
+        if is_array:
+            seen.add(id(entry))
+        name = path_of(holder, key)
+        while name in names:
+            name += "'"
+        names.add(name)
+        yield Attribute(found, name, holder, key, value)
+
+
+def held_views(layer: Any, found: list[Holder]) -> Iterator[tuple[str, Parameter]]:
+    """The Parameters of an object and of the objects inside, each once, by name."""
+    if isinstance(layer, Layer):
+        yield from (one for one in layer.named_parameters() if one[1].trainable)
+        return
+    seen: set[int] = set()
+    for holder, key, value in places(found):
+        is_view = isinstance(value, View) and not isinstance(holder.owner, View)
+        for name, base in value.named_bases(path_of(holder, key)) if is_view else ():
+            if id(base) not in seen and base.trainable:
+                seen.add(id(base))
+                yield name, base
+
+
+def kept_gradient(layer: Any, key: str) -> Any:
+    """The gradient of an input that backward kept as ``self.dx``; None if there is none."""
+    entries, name = _of_names(entries_of(layer), gradient_names(key)) or (None, None)
+    return None if entries is None else entries[name]
+
+
+def local_names(function: Any) -> set[str]:
+    """Names of the local variables of a function, and of those it returns."""
+    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+    return set(code.co_varnames[code.co_argcount :]) if code is not None else set()
+
+
+def path_of(holder: Holder, key: Any) -> str:
+    """The name of what a holder holds, such as ``"layers.0.W"`` or ``"params[1]"``."""
+    if isinstance(key, int):
+        return f"{holder.path.rstrip('.')}[{key}]"
+    before, _, last = holder.path.rstrip(".").rpartition(".")
+    if last in usual.PARAMS and isinstance(holder.owner, dict):
+        return f"{before}.{key}" if before else str(key)
+    return f"{holder.path}{key}"
+
+
+def _inside(owner: Any, key: Any) -> Any:
+    """What stands at a key, a name or a position; None if nothing does."""
+    try:
+        return entries_of(owner)[key]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _is_dict(entries: Any) -> bool:
+    return hasattr(entries, "keys")
+
+
+def _of_names(entries: Any, names: Any) -> Place | None:
+    if not _is_dict(entries):
+        return None
+    listed = list(entries)
+    known = [n for n in names if n in listed and _is_gradient(entries[n])]
+    # Of several, the one that was there first: the constructor made it, and an optimizer knows it.
+    return (entries, min(known, key=listed.index)) if known else None
+
+
+def _at(entries: Any, position: int) -> Place | None:
+    is_there = isinstance(entries, _LISTS) and position < len(entries)
+    return (entries, position) if is_there and _is_gradient(entries[position]) else None
+
+
+def _is_gradient(value: Any) -> bool:
+    """Whether it is an array of numbers, or a number."""
+    value = plain(value)
+    is_number = isinstance(value, numpy.ndarray | numpy.generic | float | int | array)
+    return is_number and not isinstance(value, bool)
 
 
 # --- What backward returned ----------------------------------------------------------------------
@@ -463,7 +413,11 @@ def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> lis
     """
     if isinstance(returned, list) and shape is not None and _shape_of(returned) == shape:
         return [Part("", returned)]
-    found = list(_flat(returned))
+    keyed = [(path[-1] if path else None, value) for path, value in leaves(returned)]
+    found = [
+        Part(key, value, is_key=True) if isinstance(key, str) else Part("", value)
+        for key, value in keyed
+    ]
     if len(names) == len(found):
         found = [p if p.name else Part(n, p.value) for n, p in zip(names, found, strict=True)]
     return found
@@ -551,7 +505,7 @@ def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attrib
 
 def _may_be_gradient(part: Part) -> bool:
     """Whether nothing speaks against it: it has no name, or one of a gradient."""
-    return not part.name or GRADIENT.match(part.name) is not None
+    return not part.name or usual.GRADIENT.match(part.name) is not None
 
 
 def _give(variable: Input | Attribute, part: Part) -> None:
@@ -561,17 +515,6 @@ def _give(variable: Input | Attribute, part: Part) -> None:
 def _fit(pairs: Sequence[tuple[Input, Part]]) -> bool:
     """Whether every gradient has the shape of its input."""
     return bool(pairs) and all(_shape_of(part.value) == v.get().shape for v, part in pairs)
-
-
-def _flat(value: Any, name: str = "") -> Iterator[Part]:
-    if isinstance(value, dict):
-        for key, one in value.items():
-            yield from _flat(one, str(key))
-    elif isinstance(value, tuple | list):
-        for one in value:
-            yield from _flat(one)
-    else:
-        yield Part(name, value, bool(name))
 
 
 def _shape_of(value: Any) -> tuple[int, ...] | None:
@@ -604,9 +547,10 @@ def _names_in(function: Callable[..., Any], nested: bool) -> list[str]:
     if not returns or returns[-1] is None:
         return []
     last = returns[-1]
-    if isinstance(last, ast.Tuple | ast.List) and not nested:
-        return list(map(_name_of, last.elts))
-    return list(map(_name_of, _leaves(last)))
+    names = _names_of(last)
+    if isinstance(names, list) and not nested:
+        return [name if isinstance(name, str) else "" for name in names]
+    return [name for _, name in leaves(names)]
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -617,17 +561,10 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(one)
 
 
-def _leaves(node: ast.expr) -> Iterator[ast.expr]:
+def _names_of(node: ast.expr) -> Any:
+    """The name of an expression, or a list of those in a tuple; empty where there is none."""
     if isinstance(node, ast.Tuple | ast.List):
-        for one in node.elts:
-            yield from _leaves(one)
-    else:
-        yield node
-
-
-def _name_of(node: ast.expr) -> str:
-    if isinstance(node, ast.Name):
-        return node.id
+        return list(map(_names_of, node.elts))
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
-        return _name_of(node.value)  # hs[-1] is one of hs
-    return node.attr if isinstance(node, ast.Attribute) else ""
+        return _names_of(node.value)  # hs[-1] is one of hs
+    return getattr(node, "id", getattr(node, "attr", ""))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import copyreg
 import dis
 import functools
 import gc
@@ -11,25 +10,27 @@ import inspect
 import pickle
 import random
 import sys
-import threading
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy
 
 from deepnlp.backend import Generator
+from deepnlp.gradcheck.names import DATA, GRAD
 from deepnlp.parameter import View
 
 HostArray = numpy.ndarray[Any, Any]
 
 _CLOSED = (numpy.generic, Generator, numpy.random.RandomState, random.Random)
 _LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType)
+_PLAIN = (numpy.ndarray, numpy.generic, str, bytes, int, float, complex, type(None), type)
 _DEFAULTS = object()  # the place of what a function takes where nothing is given
+_EMPTY = types.CellType()  # of a closure; a cell without a value is equal to it
 _LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
 _MAPPINGS = (dict, types.MappingProxyType)
 # Modules of whose objects one looks inside.
@@ -53,7 +54,7 @@ class Fields(MutableMapping[str, Any]):
             space = owner.__globals__
             cells = zip(owner.__code__.co_freevars, owner.__closure__ or (), strict=True)
             named = [n for n in globals_of(owner.__code__) if n in space]
-            self._places = {n: (cell, "cell_contents") for n, cell in cells if _is_set(cell)}
+            self._places = {n: (cell, "cell_contents") for n, cell in cells if cell != _EMPTY}
             self._places |= {name: (_DEFAULTS, name) for name in _defaults(owner)}
             self._places |= {name: (owner, name) for name in vars(owner)}
             self._places |= {n: (space, n) for n in named if not _is_large(space[n])}
@@ -80,11 +81,10 @@ class Fields(MutableMapping[str, Any]):
         place, key = self._places.get(name, (self.owner, name))
         if place is _DEFAULTS:
             named = self.owner.__kwdefaults__ or {}
-            given = {n: v for n, v in _defaults(self.owner).items() if n not in named}
-            if key in named:
-                named[key] = value
-            else:
-                self.owner.__defaults__ = tuple({**given, key: value}.values())
+            given = {**_defaults(self.owner), key: value}
+            self.owner.__defaults__ = tuple(v for n, v in given.items() if n not in named) or None
+            for name in named:
+                named[name] = given[name]
         elif type(place) is dict:
             place[key] = value
         else:
@@ -110,37 +110,6 @@ class _Contextual(dict[str, Any]):
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
         self.owner.set(value)
-
-
-def _context_variable(name: str, value: Any) -> ContextVar[Any]:
-    made: ContextVar[Any] = ContextVar(name)
-    made.set(value)
-    return made
-
-
-def _local(values: dict[str, Any]) -> threading.local:
-    made = threading.local()
-    vars(made).update(values)
-    return made
-
-
-_COPIES: dict[type, Callable[[Any], Any]] = {
-    types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
-    threading.local: lambda local: (_local, (vars(local),)),
-    ContextVar: lambda variable: (_context_variable, (variable.name, variable.get(None))),
-}
-
-
-@contextmanager
-def more_is_copied() -> Iterator[None]:
-    """Context in which objects are copied that keep values where a copy looks for none."""
-    others = {kind: copy for kind, copy in _COPIES.items() if kind not in copyreg.dispatch_table}
-    copyreg.dispatch_table.update(others)
-    try:
-        yield
-    finally:
-        for kind in others:
-            del copyreg.dispatch_table[kind]
 
 
 class Holder(NamedTuple):
@@ -217,7 +186,7 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
         if inspect.isroutine(value) or isinstance(value, type):
             if not shared:
                 closed = (getattr(value, "__closure__", None) or ()) if cells else ()
-                waiting += [Holder("", cell.cell_contents) for cell in closed if _is_set(cell)]
+                waiting += [Holder("", cell.cell_contents) for cell in closed if cell != _EMPTY]
                 found[id(value)] = holder
                 continue
             waiting.append(holder._replace(owner=getattr(value, "__self__", None)))
@@ -240,6 +209,13 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
     return [one for one in found.values() if shared or not inspect.isroutine(one.owner)]
 
 
+def places(found: list[Holder]) -> Iterator[tuple[Holder, Any, Any]]:
+    """All places in these, each with its key and what stands there."""
+    for holder in found:
+        for key, value in list(items(holder.entries)):
+            yield holder, key, value
+
+
 def items(entries: Any) -> Iterable[tuple[Any, Any]]:
     """Keys and values of a dictionary, positions and values of a list."""
     return entries.items() if hasattr(entries, "items") else enumerate(entries)
@@ -247,17 +223,59 @@ def items(entries: Any) -> Iterable[tuple[Any, Any]]:
 
 def replace(found: list[Holder], old: Any, new: Any) -> None:
     """Put a value in the place of another, wherever one of these holds it."""
-    for holder in found:
-        for key, held in list(items(holder.entries)):
-            if held is old and not isinstance(holder.entries, tuple):
-                holder.entries[key] = new
-            elif type(held) is tuple and any(one is old for one in held):
-                holder.entries[key] = tuple(new if one is old else one for one in held)
+    for holder, key, held in places(found):
+        if held is old and not isinstance(holder.entries, tuple):
+            holder.entries[key] = new
+        elif type(held) is tuple and any(one is old for one in held):
+            holder.entries[key] = tuple(new if one is old else one for one in held)
 
 
 def is_real(value: Any) -> bool:
     """Whether it is an array of floating-point numbers."""
     return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
+
+
+def name_of(names: tuple[str, ...], owner: Any) -> str:
+    """The first of these names that an object has; an empty one if it has none."""
+    return next((name for name in names if hasattr(owner, name)), "")
+
+
+def is_node(value: Any) -> bool:
+    """Whether it keeps numbers and their gradient, and can go backward."""
+    if not is_box(value) or not hasattr(value, "backward"):
+        return False
+    return is_tensor(value) or bool(name_of(GRAD, value))
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it is a tensor of torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_box(value: Any) -> bool:
+    """Whether it is an object that keeps numbers."""
+    is_array = isinstance(value, _PLAIN) or hasattr(type(value), "__array_function__")
+    return not is_array and bool(name_of(DATA, value))
+
+
+def plain(value: Any) -> Any:
+    """The numbers of a node or a box; other values as they are."""
+    if not is_box(value):
+        return value
+    if is_tensor(value):
+        return value.detach().resolve_conj().numpy()
+    return plain(getattr(value, name_of(DATA, value)))
+
+
+def same(one: Any, other: HostArray) -> bool:
+    """Whether two arrays hold the same numbers."""
+    return numpy.array_equal(one, other, equal_nan=other.dtype.kind in "fc")
+
+
+def near(one: HostArray, other: HostArray, rtol: float = 1e-6, atol: float = 1e-9) -> bool:
+    """Whether two arrays have one shape, and about the same numbers."""
+    return one.shape == other.shape and numpy.allclose(one, other, rtol, atol, equal_nan=True)
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -305,8 +323,7 @@ def _is_numeric(value: Any) -> bool:
 
 def _is_closed(value: Any) -> bool:
     """Whether there is nothing to look for inside."""
-    is_array = isinstance(value, numpy.ndarray)
-    return _is_numeric(value) if is_array else isinstance(value, _CLOSED + _LEAVES)
+    return _is_numeric(value) or isinstance(value, _CLOSED + _LEAVES)
 
 
 def _is_large(value: Any) -> bool:
@@ -324,16 +341,56 @@ def _names(slots: Any) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _is_set(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
-
-
 class _Gone:
     """Stands for an attribute that is not there."""
+
+
+class Kept(NamedTuple):
+    """What stood in a place, to be put back: a value, and a copy of its numbers.
+
+    Attributes
+    ----------
+    owner : object
+    key : str or int
+        Of an attribute, or of an entry.
+    value : object
+    content : array, optional
+        The numbers of an array.
+    """
+
+    owner: Any
+    key: Any
+    value: Any
+    content: HostArray | None = None
+
+    def put_back(self) -> None:
+        """Put the numbers back into the array, and this into its place."""
+        if self.content is not None:
+            self.value[...] = self.content
+        _put(self.owner, self.key, self.value)
+
+    def differs(self, now: Any) -> bool:
+        """Whether a value is another object, or an array with other contents."""
+        is_changed = self.content is not None and not same(self.value, self.content)
+        return now is not self.value or is_changed
+
+
+class KeptList(NamedTuple):
+    """What a list held, to be put back where its length is another."""
+
+    entries: Any
+    values: list[Any]
+
+    def put_back(self) -> None:
+        """Put all of it back."""
+        self.entries.clear()
+        self.entries.extend(self.values)
+
+
+def put_back(kept: Iterable[Any]) -> None:
+    """Put back what was kept, in order."""
+    for one in kept:
+        one.put_back()
 
 
 class Carried:
@@ -352,105 +409,89 @@ class Carried:
     """
 
     def __init__(self, reached: Callable[[], list[Holder]], forward: Callable[[], Any]) -> None:
-        self._lists: list[tuple[Any, list[Any]]] = []
-        self._entries: list[tuple[Any, Any, Any, Any]] = []
-        self._made: list[tuple[Any, Any, Any, Any]] = []
+        self._lists: list[KeptList] = []
+        self._changed: list[Kept] = []
+        self._made: list[tuple[Kept, HostArray]] = []
         before = _snapshot(reached())
         forward()
         once = _snapshot(reached())
         forward()
-        for number, (holder, values) in before.items():
-            entries = holder.entries
+        for number, (owner, values) in before.items():
+            entries = entries_of(owner)
             if isinstance(entries, list | deque) and len(entries) != len(values):
-                self._lists.append((entries, [kept for kept, _ in values.values()]))
-                _refill(*self._lists[-1])
-            after_one = once[number][1] if number in once else {}
-            for key in [*values, *(key for key, _ in items(entries) if key not in values)]:
-                now, kept = _get(entries, key), values.get(key, (_Gone, None))
-                is_made = (kept[0] is None or kept[0] is _Gone) and _is_left_alone(now, once)
-                if not _differs(now, kept):
+                self._lists.append(KeptList(entries, [kept.value for kept in values.values()]))
+                self._lists[-1].put_back()
+            for key in {**values, **dict(items(entries))}:
+                kept, now = values.get(key, Kept(owner, key, _Gone)), _get(entries, key)
+                if not kept.differs(now):
                     continue
-                if is_made and not _differs(now, after_one.get(key)):
-                    if isinstance(now, numpy.ndarray):
-                        self._made.append((holder.owner, key, kept[0], now))
-                else:
-                    self._entries.append((holder.owner, key, *kept))
+                after_one = once[number][1].get(key) if number in once else None
+                is_stable = after_one is not None and not after_one.differs(now)
+                is_new = kept.value is None or kept.value is _Gone
+                if not (is_new and is_stable and _is_left_alone(now, once)):
+                    self._changed.append(kept)
+                elif isinstance(now, numpy.ndarray):
+                    self._made.append((kept, now))
         self.restore()
 
     def holds(self, holder: Holder, key: Any) -> bool:
         """Whether an attribute is among what is carried."""
-        return any(holder.owner is owner and key == k for owner, k, _, _ in self._entries)
+        return any(holder.owner is kept.owner and key == kept.key for kept in self._changed)
 
     def restore(self) -> None:
         """Put everything back."""
-        for entries, kept in self._lists:
-            _refill(entries, kept)
-        for owner, key, kept, content in self._entries:
-            if content is not None:
-                kept[...] = content
-            _put(owner, key, kept)
+        put_back([*self._lists, *self._changed])
 
     @contextmanager
     def as_at_first(self) -> Iterator[None]:
         """Without the arrays that the first forward made."""
-        for owner, key, before, _ in self._made:
-            _put(owner, key, before)
+        put_back(kept for kept, _ in self._made)
         try:
             yield
         finally:
-            for owner, key, _, made in self._made:
-                _put(owner, key, made)
+            for kept, made in self._made:
+                _put(kept.owner, kept.key, made)
 
 
-def _is_left_alone(value: Any, once: dict[int, tuple[Holder, dict[Any, Any]]]) -> bool:
+Snapshot = dict[int, tuple[Any, dict[Any, Kept]]]
+"""Objects by their number, each with what it held."""
+
+
+def _snapshot(found: list[Holder]) -> Snapshot:
+    """All values as they are, each with a copy of it if it is an array."""
+    own = [one.owner for one in found if not isinstance(one.owner, View)]
+    return {
+        id(owner): (owner, {key: keep(owner, key, value) for key, value in items(entries)})
+        for owner in own
+        if not isinstance(entries := entries_of(owner), tuple)
+    }
+
+
+def keep(owner: Any, key: Any, value: Any) -> Kept:
+    """What stands in a place, with a copy of it if it is an array."""
+    return Kept(owner, key, value, value.copy() if _is_numeric(value) else None)
+
+
+def _is_left_alone(value: Any, once: Snapshot) -> bool:
     """Whether it is an array, or an object whose attributes the second forward left alone."""
     if isinstance(value, numpy.ndarray) or id(value) not in once:
         return isinstance(value, numpy.ndarray)
-    holder, values = once[id(value)]
-    is_object = not isinstance(holder.owner, list | dict | deque)
-    return is_object and not any(_differs(v, values.get(k)) for k, v in items(holder.entries))
+    owner, values = once[id(value)]
+    entries = dict(items(entries_of(owner)))
+    is_object = not isinstance(owner, list | dict | deque)
+    return is_object and all(k in values and not values[k].differs(v) for k, v in entries.items())
 
 
 def _put(owner: Any, key: Any, value: Any) -> None:
     entries = entries_of(owner)
     if value is _Gone:
         entries.pop(key, None)
-    else:
+    elif not isinstance(entries, tuple):
         entries[key] = value
-
-
-def _refill(entries: Any, kept: list[Any]) -> None:
-    entries.clear()
-    entries.extend(kept)
-
-
-def _snapshot(found: list[Holder]) -> dict[int, tuple[Holder, dict[Any, tuple[Any, Any]]]]:
-    """All values as they are, each with a copy of it if it is an array."""
-    return {
-        id(holder.owner): (
-            holder,
-            {
-                key: (value, value.copy() if _is_numeric(value) else None)
-                for key, value in items(holder.entries)
-            },
-        )
-        for holder in found
-        if not isinstance(holder.owner, View) and not isinstance(holder.entries, tuple)
-    }
 
 
 def _get(entries: Any, key: Any) -> Any:
     return entries.get(key, _Gone) if hasattr(entries, "keys") else entries[key]
-
-
-def _differs(now: Any, before: tuple[Any, Any] | None) -> bool:
-    """Whether a value is another object, or an array with other contents."""
-    if before is None or now is not before[0]:
-        return True
-    content = before[1]
-    return content is not None and not numpy.array_equal(
-        now, content, equal_nan=content.dtype.kind == "f"
-    )
 
 
 _ENTROPY = 0x5EED_0F_6AD_C4EC_0DD5_A11E_2B1D
@@ -465,58 +506,50 @@ def private(rng: Generator | None) -> Generator:
     return numpy.random.default_rng(numpy.random.SeedSequence([_ENTROPY, *drawn]))
 
 
-class Generators:
-    """All generators that code can reach: of its objects, classes, functions and modules.
+class KeptState(NamedTuple):
+    """The state of a generator of random numbers, to be put back.
 
-    Parameters
+    Attributes
     ----------
-    found : list of Holder
+    get, put : callable
+        Read the state, and set it.
+    state : object
     """
 
-    def __init__(self, found: list[Holder]) -> None:
-        self._all = [(get, put, get()) for get, put in _generators(found)]
+    get: Callable[[], Any]
+    put: Callable[[Any], Any]
+    state: Any
 
-    def keep_changed(self) -> None:
-        """Forget those that a forward left alone."""
-        self._all = [
-            (get, put, state)
-            for get, put, state in self._all
-            if pickle.dumps(get()) != pickle.dumps(state)
-        ]
+    def put_back(self) -> None:
+        """Put it back."""
+        self.put(self.state)
 
-    def restore(self) -> None:
-        """Put back what they were."""
-        for _, put, state in self._all:
-            put(state)
+    @property
+    def is_changed(self) -> bool:
+        """Whether it is another by now."""
+        return pickle.dumps(self.get()) != pickle.dumps(self.state)
 
 
-@contextmanager
-def states_kept(first: Generators | None = None) -> Iterator[None]:
-    """Context after which the generators of modules are as they were; before it as at ``first``."""
-    now = Generators([])
-    try:
-        if first is not None:
-            first.restore()
-        yield
-    finally:
-        now.restore()
-
-
-def _generators(found: list[Holder]) -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
-    """How the states are read and put back of those of modules, and of those that are held."""
-    states: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
+def generators(found: list[Holder]) -> list[KeptState]:
+    """The states of all generators that code can reach: those of modules, and those it holds."""
+    states: list[tuple[Any, Any]] = [
         (random.getstate, random.setstate),
         (numpy.random.get_state, numpy.random.set_state),
     ]
     torch: Any = sys.modules.get("torch")
     states += [(torch.get_rng_state, torch.set_rng_state)] if torch is not None else []
-    values = [value for holder in found for _, value in items(holder.entries)]
-    for value in {id(v): v for v in values if isinstance(v, GENERATORS)}.values():
-        if isinstance(value, Generator):
-            bits = value.bit_generator
-            states.append((partial(getattr, bits, "state"), partial(setattr, bits, "state")))
-        elif isinstance(value, numpy.random.RandomState):
-            states.append((value.get_state, value.set_state))
-        else:
-            states.append((value.getstate, value.setstate))
-    return states
+    held: dict[int, Any] = {id(v): v for _, _, v in places(found) if isinstance(v, GENERATORS)}
+    inner = (getattr(value, "bit_generator", value) for value in held.values())
+    states += [(one.__getstate__, one.__setstate__) for one in inner]
+    return [KeptState(get, put, get()) for get, put in states]
+
+
+@contextmanager
+def states_kept(first: Iterable[KeptState] = ()) -> Iterator[None]:
+    """Context after which the generators of modules are as they were; before it as at ``first``."""
+    now = generators([])
+    try:
+        put_back(first)
+        yield
+    finally:
+        put_back(now)

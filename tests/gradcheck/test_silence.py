@@ -24,7 +24,7 @@ def wrong(report):
 @pytest.fixture
 def undiagnosed(monkeypatch):
     """The verdict alone."""
-    monkeypatch.setattr("deepnlp.gradcheck.checker._diagnose", lambda *_: None)
+    monkeypatch.setattr("deepnlp.gradcheck.explaining._diagnose", lambda *_: None)
 
 
 # --- What was checked, and what was not -----------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy
 
 from deepnlp.diagnosis.rewriting.evaluator import Frame
 from deepnlp.diagnosis.rewriting.sources import is_foreign, tree_of
-from deepnlp.gradcheck.names import is_node
+from deepnlp.gradcheck.walking import is_node
 
 UNKNOWN: Any = object()
 """The value of an expression that has none."""

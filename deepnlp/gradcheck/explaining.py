@@ -1,0 +1,158 @@
+"""Why a gradient is wrong: the diagnosis is asked, and what else is known is added."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy
+
+from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck.causes import Cause, say
+from deepnlp.gradcheck.checks import compare
+from deepnlp.gradcheck.report import Check, Row
+from deepnlp.gradcheck.shapes import reason_for_shape
+from deepnlp.gradcheck.subject import Subject, in_numpy_form
+from deepnlp.gradcheck.walking import is_real, near, states_kept
+
+
+def explain(subject: Subject, rows: list[Row], failed: list[Row], is_along: bool) -> None:
+    """Give wrong rows their causes; along a direction the diagnosis is not asked."""
+    lines = subject.caller.lines
+    if lines is not None:
+        bad = next(row for row in rows if not row.ok)
+        bad.causes = [_named(subject, bad, lines.told(bad, rows))]
+        return
+    if not is_along:
+        _diagnose(subject, rows, failed)
+    not_linear = [row.causes[0] for row in failed if row.name == "linear in dy"]
+    for row in [row for row in rows if not row.ok]:
+        unknown = not row.causes or row.causes[0].name == c.UNKNOWN
+        if subject.returns_nothing and row.name in subject.input_names:
+            told = say("returned None", name=row.name)
+            row.causes = [Cause(c.ZERO, f"{subject.name}: {told}")]
+        elif row.note:
+            cause, reason = reason_for_shape(subject, row)
+            first = row.causes[0] if row.causes else Cause(cause, f"{subject.name}: {row.note}")
+            row.causes = [replace(first, evidence=f"{first.evidence}; {reason}"), *row.causes[1:]]
+        elif unknown and not_linear:
+            row.causes = not_linear + row.causes
+
+
+def _named(subject: Subject, row: Row, first: Cause) -> Cause:
+    """The cause of the first wrong value of lines, if one is found for the lines behind it."""
+    known = replace(row)
+    with states_kept():
+        twin = in_numpy_form(subject, row.name)
+        if twin is None:
+            return first
+        _diagnose(twin, [known], [])
+    named = known.causes[0] if known.causes else first
+    if named.name == c.UNKNOWN:
+        return first
+    return replace(named, evidence=f"{named.evidence}; {first.evidence}", place=first.place)
+
+
+def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
+    """Look for causes; a gradient that the diagnosis cannot work with has none."""
+    subject = in_numpy_form(subject) or subject
+    try:
+        from deepnlp.diagnosis import diagnose  # large, and not needed while all is right
+
+        diagnose(subject, rows, failed)
+    except Exception as error:  # the verdict on the gradients stands without it
+        told = f"{subject.name}: the diagnosis ended in {type(error).__name__}: {error}"
+        for row in rows:
+            row.causes = row.causes or ([] if row.ok else [Cause(c.UNKNOWN, told)])
+
+
+# --- Means over the samples -----------------------------------------------------------------------
+
+
+def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
+    """Gradients of the weights divided by the number of samples, while those of inputs are right.
+
+    So it is agreed where the gradient with respect to the outputs is that of a sum of losses, and
+    the cost is their mean. Most must be means, and the others neither means nor sums.
+    """
+    wrong = [row.name for row in rows if not row.ok]
+    if subject.input_names[:1] == wrong[:1]:
+        return []
+    for axis, letter, n in _axes_of_samples(subject):
+        others = [row for row in rows if row.name != subject.input_names[0] and row.numeric.shape]
+        # What is there for each sample is no mean over them.
+        held = [row for row in others if row.numeric.shape[axis] != n]
+        means = [row for row in held if n > 1 and not row.ok and _is_multiple(row, 1 / n)]
+        rest = [row for row in held if all(row is not mean for mean in means)]
+        names = {"names": ", ".join(row.name for row in means), "n": n, "letter": letter}
+        sums = ", ".join(row.name for row in rest if row.ok)
+        if means and sums:
+            return [Check("means", True, say("means and sums", sums=sums, **names))]
+        if len(means) > max(1, len(rest)) and not sums:
+            for row in means:
+                row.ok, row.error = True, 0.0
+            return [Check("means", True, say("means", **names))]
+    return []
+
+
+def explain_as_sums(
+    subject: Subject, rows: list[Row], failed: list[Row], tolerance: float
+) -> list[Check]:
+    """Look for causes again where gradients of weights are means, if more is known then."""
+    means, told = _means(subject, rows) if _count_vague(rows) else ({}, [])
+    if not means:
+        return []
+    n = subject.inputs[0].shape[next(iter(means.values()))]
+    again = [
+        compare(row.name, n * row.analytic, row.numeric, tolerance)
+        if row.name in means
+        else replace(row, causes=[])
+        for row in rows
+    ]
+    subject.means = means
+    _diagnose(subject, again, failed)
+    if _count_vague(again) >= _count_vague(rows):
+        subject.means = {}
+        return []
+    rows[:] = again
+    return told
+
+
+def _means(subject: Subject, rows: list[Row]) -> tuple[dict[str, int], list[Check]]:
+    """The gradients that are means, with the axis of the samples; nothing unless all are.
+
+    A mean stays what it is where every sample is given twice, whatever else is wrong with it.
+    """
+    for axis, letter, n in _axes_of_samples(subject):
+        twice = copy.deepcopy(subject)
+        for values in (twice.inputs, twice.weights):
+            for k, value in enumerate(values):
+                is_ids = numpy.asarray(value).dtype.kind in "iu"
+                if numpy.ndim(value) > 1 - is_ids and numpy.shape(value)[axis] == n:
+                    values[k] = numpy.concatenate([value, value], axis)
+        try:
+            found = twice.analytic_gradients()
+        except Exception:  # it takes no other number of samples
+            continue
+        held = {r.name: r.analytic for r in rows if r.name in found and r.analytic.any()}
+        held = {name: g for name, g in held.items() if g.shape == found[name].shape}
+        if len(held) > 1 and all(numpy.allclose(found[name], g) for name, g in held.items()):
+            told = say("means", names=", ".join(held), n=n, letter=letter)
+            return dict.fromkeys(held, axis), [Check("means", True, told)]
+    return {}, []
+
+
+def _axes_of_samples(subject: Subject) -> list[tuple[int, str, int]]:
+    """The axes of the first input along which samples may stand, their name and number."""
+    data: Any = subject.inputs[0] if subject.inputs else None
+    is_data = is_real(data) and data.ndim > 1
+    return [(-1, "columns", data.shape[-1]), (0, "rows", data.shape[0])] if is_data else []
+
+
+def _is_multiple(row: Row, factor: float) -> bool:
+    return near(row.analytic, factor * row.numeric, atol=1e-12)
+
+
+def _count_vague(rows: list[Row]) -> int:
+    """How many wrong rows have no cause that says much."""
+    causes = [row.causes[0].name for row in rows if not row.ok and row.causes]
+    return sum(name in (c.UNKNOWN, c.FACTOR) for name in causes)
