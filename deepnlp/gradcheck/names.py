@@ -2,6 +2,7 @@
 
 import re
 import sys
+from functools import cache
 from typing import Any
 
 import numpy
@@ -68,15 +69,19 @@ GRAD = ("grad", "derivative", "gradient")
 _FORMS = ("d{}", "grad_{}", "{}_grad", "d_{}", "grad{}", "_d{}", "dL_d{}", "dLd{}")
 
 
-def gradient_names(key: Any) -> list[str]:
+def gradient_names(key: Any) -> tuple[str, ...]:
     """The usual names of the gradient of something, the likeliest first.
 
     >>> gradient_names("W")[:4]
-    ['dW', 'grad_W', 'W_grad', 'd_W']
+    ('dW', 'grad_W', 'W_grad', 'd_W')
     """
-    key = str(key)
+    return _gradient_names(str(key))
+
+
+@cache
+def _gradient_names(key: str) -> tuple[str, ...]:
     spelt = [key, key.strip("_"), key.lower(), key.strip("_").lower(), key.replace("_", "")]
-    return [form.format(one) for one in dict.fromkeys(spelt) for form in _FORMS]
+    return tuple(form.format(one) for one in dict.fromkeys(spelt) for form in _FORMS)
 
 
 def belongs(name: str, key: Any) -> bool:

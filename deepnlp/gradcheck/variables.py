@@ -89,13 +89,14 @@ class Held(NamedTuple):
             found = _of_names(self.holder.up.entries, names)  # self.dW for a W of the class
         return self._mirrored(entries, names) if found is None else found
 
-    def _mirrored(self, entries: Any, names: list[str]) -> Source | None:
+    def _mirrored(self, entries: Any, names: tuple[str, ...]) -> Source | None:
         """From the same place in a container of gradients: ``grads[0]["W"]``, ``dcell.W``."""
         node, way, found = self.holder, list[Any](), None
         while node.up is not None and found is None:
             beside = node.up.entries
-            for name in [*gradient_names(node.key), *GRADS] if _is_dict(beside) else []:
-                twin = beside.get(name)
+            usual = (*gradient_names(node.key), *GRADS) if _is_dict(beside) else ()
+            for name in (name for name in usual if name in beside):
+                twin = beside[name]
                 for key in way:
                     twin = _inside(twin, key)
                 if twin is not None and twin is not self.holder.owner and found is None:
@@ -105,7 +106,7 @@ class Held(NamedTuple):
             node, way = node.up, [node.key, *way]
         return found
 
-    def _of_lists(self, entries: Any, names: list[str]) -> Source | None:
+    def _of_lists(self, entries: Any, names: tuple[str, ...]) -> Source | None:
         """From a list or dict of gradients among the same attributes."""
         for name in GRADS:
             beside, found = entries.get(name), None
