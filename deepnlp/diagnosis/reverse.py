@@ -78,7 +78,7 @@ class Place:
     """Where the numbers of an array stand in the adjoint."""
 
     def __init__(self, tickets: HostArray) -> None:
-        self.tickets, self.shape = tickets, tickets.shape
+        self.tickets, self.shape, self.size = tickets, tickets.shape, tickets.size
         flat = tickets.reshape(-1)
         self.start = int(flat[0]) if flat.size else 0
         self.is_run = bool((flat == numpy.arange(self.start, self.start + flat.size)).all())
@@ -93,8 +93,7 @@ class Place:
     def take(self, adjoint: HostArray) -> HostArray:
         """The rows of an array, in its shape."""
         if self.is_run:
-            size = int(numpy.prod(self.shape))
-            return adjoint[self.start : self.start + size].reshape((*self.shape, -1))
+            return adjoint[self.start : self.start + self.size].reshape((*self.shape, -1))
         return adjoint[self.tickets]
 
     def add(self, adjoint: HostArray, value: HostArray) -> None:

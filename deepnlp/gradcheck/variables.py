@@ -37,15 +37,20 @@ Place = tuple[Any, Any]
 """The container and the key of a gradient."""
 
 
-def gradient_names(key: Any) -> list[str]:
+def gradient_names(key: Any) -> tuple[str, ...]:
     """The usual names of the gradient of something, the likeliest first.
 
     >>> gradient_names("W")[:4]
-    ['dW', 'grad_W', 'W_grad', 'd_W']
+    ('dW', 'grad_W', 'W_grad', 'd_W')
     """
-    key = str(key)
+    return _gradient_names(str(key))
+
+
+@cache
+def _gradient_names(key: str) -> tuple[str, ...]:
     spelt = [key, key.strip("_"), key.lower(), key.strip("_").lower(), key.replace("_", "")]
-    return [form.format(one) for one in dict.fromkeys(spelt) for form in usual.GRADIENT_FORMS]
+    forms = usual.GRADIENT_FORMS
+    return tuple(form.format(one) for one in dict.fromkeys(spelt) for form in forms)
 
 
 def belongs(name: str, key: Any) -> bool:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from deepnlp.diagnosis.problem import Problem
+from deepnlp.diagnosis.rewriting.functions import signature
 from deepnlp.diagnosis.rewriting.repairing import Search, repairs
 from deepnlp.gradcheck import check_gradients
 from deepnlp.gradcheck.report import Row
@@ -141,6 +142,12 @@ def test_functions_of_libraries_are_not_changed():
     problem = problem_of(OtherName(rng().normal(size=(5, 3))), np.ones((4, 5)), np.ones((4, 3)))
     search = Search(problem, 0.0)
     assert [ran.code.co_name for ran in search.ran] == ["backward"]
+
+
+def test_values_without_numbers_are_told_apart_whatever_their_address():
+    zips = [signature(zip(range(k))) for k in range(20)]  # of which each could have the same
+    assert len(set(zips)) == 20
+    assert signature(reversed(range(3))) == signature(iter([2, 1, 0])) != signature(iter([0, 1]))
 
 
 def test_a_trace_of_a_difference_has_no_repair():

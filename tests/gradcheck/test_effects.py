@@ -124,6 +124,13 @@ def test_what_has_effects_runs_as_it_is_and_few_times(tmp_path, kind):
     assert by_line(reports[0]) is (kind in ON_COPIES)  # no other form was run
 
 
+def test_a_file_is_left_as_the_given_inputs_leave_it(tmp_path):
+    """Though backward has run on more samples, to see whether its mistake is the same there."""
+    Saves.folder = str(tmp_path)
+    assert not check_gradients(Saves(), np.ones((3, 4))).ok
+    assert np.load(tmp_path / "dW.npy").shape == (3, 5)
+
+
 def test_what_only_computes_is_told_by_its_line():
     class Helped(Affine):
         def effect(self, dout):

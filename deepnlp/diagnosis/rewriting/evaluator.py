@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
@@ -150,6 +150,7 @@ class Evaluator:
         Is called with a statement that was run and the frame.
     watched : ast.AST
         An expression that is handed to ``watcher``, with the frame, in place of being evaluated.
+        The statement that holds it has to be read anew before and after.
     """
 
     def __init__(self, prepare: Callable[[FunctionType, Any], Any] | None = None) -> None:
@@ -161,7 +162,7 @@ class Evaluator:
         self.depth = 0
         self._known: dict[int, Any] | None = None  # values by the id of their node
         self._is_learning = False  # whether they are noted
-        self._codes: dict[Any, Code] = {}  # by expression
+        self._codes: dict[Any, Code] = {}  # by statement, and by expression that was asked for
         self._prepare = prepare
         self._trees: dict[CodeType, Any] = {}
         self._made: dict[FunctionType, Evaluated] = {}
@@ -173,17 +174,13 @@ class Evaluator:
         self._makers = {
             getattr(ast, name.removeprefix("_of_")): getattr(self, name)
             for name in dir(self)
-            if name.startswith("_of_") and name != "_of_super"
-        }
-        self._statements = {
-            getattr(ast, name.removeprefix("_run_")): getattr(self, name)
-            for name in dir(self)
-            if name.startswith("_run_")
+            if name.startswith("_of_")
         }
 
     def function(self, function: FunctionType) -> Evaluated:
         """The form of a learner's function that only computes."""
-        if function not in self._made:
+        known = self._made.get(function)
+        if known is None:
             code = function.__code__
             if code not in self._trees:
                 tree = tree_of(code)
@@ -199,8 +196,8 @@ class Evaluator:
             cells = {name: copied(cell.cell_contents) for name, cell in names}
             made.outer = Frame(made, cells) if cells else None
             made.defaults = (copied(function.__defaults__), copied(function.__kwdefaults__))
-            self._made[function] = made
-        return self._made[function]
+            known = self._made[function] = made
+        return known
 
     def forget(self) -> None:
         """Forget what was copied, for objects that have run forward again."""
@@ -211,179 +208,272 @@ class Evaluator:
 
     def run(self, body: list[ast.stmt], frame: Frame) -> Any:
         """Run statements; what ends them early, or None."""
-        guard, noted = self.guard, self.on_statement
+        guard, codes, noted = self.guard, self._codes, self.on_statement
         for node in body:
             guard.steps += 1
-            run = self._statements.get(type(node))
-            if run is None:
-                raise RefusedError(f"{type(node).__name__.lower()} in line {node.lineno}")
-            ended = run(node, frame)
+            ended = (codes.get(node) or self._read(node))(frame)
             if noted is not None:
                 noted(node, frame)
             if ended is not None:
                 return ended
         return None
 
-    def _run_Expr(self, node: ast.Expr, frame: Frame) -> None:
-        call = node.value  # read anew each time, since what it is given may have been changed
-        given = [one for one in getattr(call, "args", ()) if not isinstance(one, ast.Starred)]
-        self.code(call, {id(one): self.value(one, frame) for one in given})(frame)
+    def _read(self, node: Any) -> Code:
+        """What runs a statement, or gives the value of an expression; it is kept."""
+        code = self._codes[node] = self.code(node)
+        return code
 
-    def _run_Assign(self, node: ast.Assign, frame: Frame) -> None:
-        value = self.value(node.value, frame)
-        for target in node.targets:
-            self.assign(target, value, frame)
+    def changed(self, nodes: Iterable[Any]) -> None:
+        """Read statements anew when they run next."""
+        for node in nodes:
+            self._codes.pop(node, None)
 
-    def _run_AnnAssign(self, node: ast.AnnAssign, frame: Frame) -> None:
-        if node.value is not None:
-            self.assign(node.target, self.value(node.value, frame), frame)
+    def _of_Expr(self, node: ast.Expr) -> Code:
+        value = self._code(node.value)
 
-    def _run_AugAssign(self, node: ast.AugAssign, frame: Frame) -> None:
-        target, change = node.target, self._in_place[type(node.op)]
+        def run(frame: Frame) -> None:
+            value(frame)
+
+        return run
+
+    def _of_Assign(self, node: ast.Assign) -> Code:
+        value, stores = self._code(node.value), list(map(self._store, node.targets))
+
+        def assign(frame: Frame) -> None:
+            found = value(frame)
+            for store in stores:
+                store(found, frame)
+
+        return assign
+
+    def _of_AnnAssign(self, node: ast.AnnAssign) -> Code:
+        if node.value is None:
+            return self._of_Pass(node)
+        value, store = self._code(node.value), self._store(node.target)
+        return lambda frame: store(value(frame), frame)
+
+    def _of_AugAssign(self, node: ast.AugAssign) -> Code:
+        target, change, guard = node.target, self._in_place[type(node.op)], self.guard
+        value = self._code(node.value)
         if isinstance(target, ast.Name):
-            held = self._of_Name(target)(frame)
-            frame.names[target.id] = change(held, self.value(node.value, frame))
-            return
-        owner = self.guard.own(self.value(target.value, frame))
+            held, name = self._of_Name(target), target.id
+
+            def change_name(frame: Frame) -> None:
+                frame.names[name] = change(held(frame), value(frame))
+
+            return change_name
+        owner_of = self._code(target.value)
         if isinstance(target, ast.Attribute):
-            name = _private(target.attr, frame)
-            held = self.guard.get(owner, name)
-            setattr(owner, name, change(held, self.value(node.value, frame)))
-        else:
-            index = self.value(target.slice, frame)
-            held = self.guard.item(owner, index)
-            owner[index] = change(held, self.value(node.value, frame))
+            attribute = target.attr
 
-    def assign(self, target: Any, value: Any, frame: Frame) -> None:
-        """Store a value."""
-        kind = type(target)
+            def change_attribute(frame: Frame) -> None:
+                owner, name = guard.own(owner_of(frame)), _private(attribute, frame)
+                setattr(owner, name, change(guard.get(owner, name), value(frame)))
+
+            return change_attribute
+        index_of = self._code(target.slice)
+
+        def change_item(frame: Frame) -> None:
+            owner, index = guard.own(owner_of(frame)), index_of(frame)
+            owner[index] = change(guard.item(owner, index), value(frame))
+
+        return change_item
+
+    def _store(self, target: Any) -> Callable[[Any, Frame], None]:
+        """What stores a value in a target."""
+        kind, own = type(target), self.guard.own
         if kind is ast.Name:
-            frame.names[target.id] = value
-        elif kind is ast.Attribute:
-            owner = self.guard.own(self.value(target.value, frame))
-            setattr(owner, _private(target.attr, frame), value)
-        elif kind is ast.Subscript:
-            owner = self.guard.own(self.value(target.value, frame))
-            owner[self.value(target.slice, frame)] = value
-        elif kind is ast.Tuple or kind is ast.List:
-            values, names = list(value), target.elts
-            starred = [k for k, one in enumerate(names) if type(one) is ast.Starred]
-            for k in starred:
-                more = len(values) - len(names) + 1
-                values[k : k + more] = [values[k : k + more]]
-            for one, each in zip(names, values, strict=True):
-                self.assign(one, each, frame)
-        elif kind is ast.Starred:
-            self.assign(target.value, list(value), frame)
-        else:
-            raise RefusedError(f"an assignment in line {target.lineno}")
+            name = target.id
 
-    def _run_Return(self, node: ast.Return, frame: Frame) -> _Returned:
-        return _Returned(None if node.value is None else self.value(node.value, frame))
+            def store_name(value: Any, frame: Frame) -> None:
+                frame.names[name] = value
 
-    def _run_If(self, node: ast.If, frame: Frame) -> Any:
-        return self.run(node.body if self.value(node.test, frame) else node.orelse, frame)
+            return store_name
+        if kind is ast.Attribute:
+            owner_of, attribute = self._code(target.value), target.attr
 
-    def _run_For(self, node: ast.For, frame: Frame) -> Any:
-        for one in self.value(node.iter, frame):
-            self.guard.tick()
-            self.assign(node.target, one, frame)
-            ended = self.run(node.body, frame)
-            if ended is _BREAK:
-                return None
-            if ended is not None and ended is not _CONTINUE:
-                return ended
-        return self.run(node.orelse, frame)
+            def store_attribute(value: Any, frame: Frame) -> None:
+                setattr(own(owner_of(frame)), _private(attribute, frame), value)
 
-    def _run_While(self, node: ast.While, frame: Frame) -> Any:
-        while self.value(node.test, frame):
-            self.guard.tick()
-            ended = self.run(node.body, frame)
-            if ended is _BREAK:
-                return None
-            if ended is not None and ended is not _CONTINUE:
-                return ended
-        return self.run(node.orelse, frame)
+            return store_attribute
+        if kind is ast.Subscript:
+            array_of, index_of = self._code(target.value), self._code(target.slice)
 
-    def _run_Pass(self, node: ast.Pass, frame: Frame) -> None:
-        pass
+            def store_item(value: Any, frame: Frame) -> None:
+                array = own(array_of(frame))
+                array[index_of(frame)] = value
 
-    def _run_Break(self, node: ast.Break, frame: Frame) -> Any:
-        return _BREAK
+            return store_item
+        if kind is ast.Tuple or kind is ast.List:
+            if all(type(one) is ast.Name for one in target.elts):
+                names = [one.id for one in target.elts]
+                return lambda value, frame: frame.names.update(zip(names, value, strict=True))
+            stores = list(map(self._store, target.elts))
+            starred = [k for k, one in enumerate(target.elts) if type(one) is ast.Starred]
 
-    def _run_Continue(self, node: ast.Continue, frame: Frame) -> Any:
-        return _CONTINUE
+            def unpack(value: Any, frame: Frame) -> None:
+                values = list(value)
+                for k in starred:
+                    more = len(values) - len(stores) + 1
+                    values[k : k + more] = [values[k : k + more]]
+                for store, one in zip(stores, values, strict=True):
+                    store(one, frame)
 
-    def _run_Assert(self, node: ast.Assert, frame: Frame) -> None:
-        if not self.value(node.test, frame):
-            raise AssertionError
+            return unpack
+        if kind is ast.Starred:
+            store = self._store(target.value)
+            return lambda value, frame: store(list(value), frame)
+        raise RefusedError(f"an assignment in line {target.lineno}")
 
-    def _run_Raise(self, node: ast.Raise, frame: Frame) -> None:
-        raise ValueError("raised by the learner")
+    def _of_Return(self, node: ast.Return) -> Code:
+        value = self._code(node.value or ast.Constant(None))
+        return lambda frame: _Returned(value(frame))
 
-    def _run_Delete(self, node: ast.Delete, frame: Frame) -> None:
-        for one in node.targets:
-            if isinstance(one, ast.Name):
-                del frame.names[one.id]
-            elif isinstance(one, ast.Attribute):
-                delattr(self.guard.own(self.value(one.value, frame)), _private(one.attr, frame))
-            elif isinstance(one, ast.Subscript):
-                del self.guard.own(self.value(one.value, frame))[self.value(one.slice, frame)]
+    def _of_If(self, node: ast.If) -> Code:
+        test, run, body, other = self._code(node.test), self.run, node.body, node.orelse
+        return lambda frame: run(body if test(frame) else other, frame)
 
-    def _run_With(self, node: ast.With, frame: Frame) -> Any:
+    def _of_For(self, node: ast.For) -> Code:
+        values, store = self._code(node.iter), self._store(node.target)
+
+        def rounds(frame: Frame) -> Iterator[None]:
+            for one in values(frame):
+                self.guard.tick()
+                store(one, frame)
+                yield
+
+        return self._loop(node, rounds)
+
+    def _of_While(self, node: ast.While) -> Code:
+        test = self._code(node.test)
+
+        def rounds(frame: Frame) -> Iterator[None]:
+            while test(frame):
+                self.guard.tick()
+                yield
+
+        return self._loop(node, rounds)
+
+    def _loop(self, node: Any, rounds: Callable[[Frame], Iterator[None]]) -> Code:
+        """What runs the body of a loop in each round."""
+        run, body, behind = self.run, node.body, node.orelse
+
+        def loop(frame: Frame) -> Any:
+            for _ in rounds(frame):
+                ended = run(body, frame)
+                if ended is _BREAK:
+                    return None
+                if ended is not None and ended is not _CONTINUE:
+                    return ended
+            return run(behind, frame)
+
+        return loop
+
+    def _of_Pass(self, node: ast.stmt) -> Code:
+        return lambda frame: None
+
+    def _of_Break(self, node: ast.Break) -> Code:
+        return lambda frame: _BREAK
+
+    def _of_Continue(self, node: ast.Continue) -> Code:
+        return lambda frame: _CONTINUE
+
+    def _of_Assert(self, node: ast.Assert) -> Code:
+        test = self._code(node.test)
+
+        def check(frame: Frame) -> None:
+            if not test(frame):
+                raise AssertionError
+
+        return check
+
+    def _of_Raise(self, node: ast.Raise) -> Code:
+        def fail(frame: Frame) -> None:
+            raise ValueError("raised by the learner")
+
+        return fail
+
+    def _of_Delete(self, node: ast.Delete) -> Code:
+        deletes = list(map(self._delete, node.targets))
+
+        def delete(frame: Frame) -> None:
+            for one in deletes:
+                one(frame)
+
+        return delete
+
+    def _delete(self, target: Any) -> Code:
+        """What deletes a target."""
+        own = self.guard.own
+        if isinstance(target, ast.Name):
+            return lambda frame: frame.names.__delitem__(target.id)
+        if not isinstance(target, ast.Attribute | ast.Subscript):
+            raise RefusedError(f"del in line {target.lineno}")
+        owner = self._code(target.value)
+        if isinstance(target, ast.Attribute):
+            return lambda frame: delattr(own(owner(frame)), _private(target.attr, frame))
+        index = self._code(target.slice)
+        return lambda frame: own(owner(frame)).__delitem__(index(frame))
+
+    def _of_With(self, node: ast.With) -> Code:
         if not all("errstate(" in ast.unparse(one.context_expr) for one in node.items):
             raise RefusedError(f"with in line {node.lineno}")
-        return self.run(node.body, frame)  # trials are silent as they are
+        run, body = self.run, node.body
+        return lambda frame: run(body, frame)  # trials are silent as they are
 
-    def _run_Import(self, node: ast.Import, frame: Frame) -> None:
-        for one in node.names:
-            module = self.guard.module(one.name if one.asname else one.name.partition(".")[0])
-            frame.names[one.asname or one.name.partition(".")[0]] = module
+    def _of_Import(self, node: ast.Import) -> Code:
+        def load(frame: Frame) -> None:
+            for one in node.names:
+                module = self.guard.module(one.name if one.asname else one.name.partition(".")[0])
+                frame.names[one.asname or one.name.partition(".")[0]] = module
 
-    def _run_ImportFrom(self, node: ast.ImportFrom, frame: Frame) -> None:
-        for one in node.names:
-            module = self.guard.module(node.module or "")
-            frame.names[one.asname or one.name] = getattr(module, one.name)
+        return load
 
-    def _run_FunctionDef(self, node: ast.FunctionDef, frame: Frame) -> None:
+    def _of_ImportFrom(self, node: ast.ImportFrom) -> Code:
+        def load(frame: Frame) -> None:
+            for one in node.names:
+                module = self.guard.module(node.module or "")
+                frame.names[one.asname or one.name] = getattr(module, one.name)
+
+        return load
+
+    def _of_FunctionDef(self, node: ast.FunctionDef) -> Code:
         if node.decorator_list:
             raise RefusedError(f"a decorator in line {node.lineno}")
-        frame.names[node.name] = self._inner(node, frame)
+        made = self._inner(node)
 
-    def _inner(self, node: Any, frame: Frame, body: Code | None = None) -> Evaluated:
+        def define(frame: Frame) -> None:
+            frame.names[node.name] = made(frame)
+
+        return define
+
+    def _inner(self, node: Any, body: Code | None = None) -> Callable[[Frame], Evaluated]:
+        """What makes a function that is defined inside another."""
         takes = node.args
-        given = [self.value(one, frame) for one in takes.defaults]
+        given = list(map(self._code, takes.defaults))
         pairs = zip(takes.kwonlyargs, takes.kw_defaults)
-        by_name = {a.arg: self.value(one, frame) for a, one in pairs if one is not None}
-        return Evaluated(self, node, frame.function.function, frame, (given, by_name), body)
+        by_name = {a.arg: self._code(one) for a, one in pairs if one is not None}
+
+        def make(frame: Frame) -> Evaluated:
+            defaults = [one(frame) for one in given], {k: v(frame) for k, v in by_name.items()}
+            return Evaluated(self, node, frame.function.function, frame, defaults, body)
+
+        return make
 
     # --- Expressions ------------------------------------------------------------------------
 
     def value(self, node: Any, frame: Frame) -> Any:
-        """The value of an expression of a statement, or of what stands in brackets there."""
-        if node is self.watched and self.watcher is not None:
-            return self.watcher(frame)
-        try:
-            return self._codes[node](frame)
-        except KeyError:
-            if node in self._codes:
-                raise
-        code = self._codes[node] = self.code(node)
-        return code(frame)
-
-    def changed(self, nodes: list[Any]) -> None:
-        """Read expressions of statements anew when they are evaluated next."""
-        for node in nodes:
-            self._codes.pop(node, None)
+        """The value of an expression, which is not changed later."""
+        return (self._codes.get(node) or self._read(node))(frame)
 
     def code(
         self, node: Any, known: dict[int, Any] | None = None, is_learning: bool = False
     ) -> Code:
-        """What gives the value of an expression.
+        """What gives the value of an expression, or runs a statement.
 
         Parameters
         ----------
-        node : ast.expr
+        node : ast.expr or ast.stmt
         known : dict of int to value, optional
             Values of parts of it, by the ``id`` of their node.
         is_learning : bool
@@ -405,6 +495,8 @@ class Evaluator:
         if make is None:
             raise RefusedError(f"{type(node).__name__.lower()} in line {node.lineno}")
         code: Code = make(node)
+        if node is self.watched and (watcher := self.watcher) is not None:
+            return lambda frame: (watcher if node is self.watched else code)(frame)
         if known is None or not self._is_learning:
             return code
 
@@ -443,11 +535,11 @@ class Evaluator:
 
     def _of_Slice(self, node: ast.Slice) -> Code:
         if node.lower is node.upper is node.step is None:
-            return lambda frame: slice(None)
-        bounds = [
-            self._code(one or ast.Constant(None)) for one in (node.lower, node.upper, node.step)
-        ]
-        return lambda frame: slice(*(one(frame) for one in bounds))
+            whole = slice(None)
+            return lambda frame: whole
+        bounds = [one or ast.Constant(None) for one in (node.lower, node.upper, node.step)]
+        lower, upper, step = map(self._code, bounds)
+        return lambda frame: slice(lower(frame), upper(frame), step(frame))
 
     def _of_BinOp(self, node: ast.BinOp) -> Code:
         left, right = self._code(node.left), self._code(node.right)
@@ -514,6 +606,9 @@ class Evaluator:
     def _each(self, nodes: list[ast.expr]) -> Callable[[Frame], list[Any]]:
         if not any(isinstance(one, ast.Starred) for one in nodes):
             codes = list(map(self._code, nodes))
+            if len(codes) == 2:  # as most are
+                first, second = codes
+                return lambda frame: [first(frame), second(frame)]
             return lambda frame: [one(frame) for one in codes]
         parts = [
             self._code(one.value if isinstance(one, ast.Starred) else ast.List([one], ast.Load()))
@@ -542,13 +637,13 @@ class Evaluator:
         return lambda frame: format(self.guard.plain(value(frame)), how(frame))
 
     def _of_Lambda(self, node: ast.Lambda) -> Code:
-        body = self.code(node.body)
-        return lambda frame: self._inner(node, frame, body)
+        return self._inner(node, self.code(node.body))
 
     def _of_Call(self, node: ast.Call) -> Code:
         each, call = self._each(node.args), self.guard.call
         if isinstance(node.func, ast.Name) and node.func.id == "super":
-            return lambda frame: super(*(each(frame) or self._of_super(frame)))
+            own = self._of_Name(ast.Name("__class__"))
+            return lambda frame: super(*(each(frame) or (own(frame), _first(frame))))
         function = self._code(node.func)
         if not node.keywords:
             return lambda frame: call(function(frame), each(frame), {})
@@ -556,15 +651,10 @@ class Evaluator:
         options = self._of_Dict(ast.Dict(keys, [one.value for one in node.keywords]))
         return lambda frame: call(function(frame), each(frame), options(frame))
 
-    def _of_super(self, frame: Frame) -> tuple[Any, Any]:
-        """What ``super()`` knows without being told."""
-        first = frame.function.function.__code__.co_varnames[0]
-        return self._of_Name(ast.Name("__class__"))(frame), frame.names[first]
-
     def _rounds(self, node: Any) -> Callable[[Frame], Iterator[Frame]]:
         """The rounds of a comprehension."""
         parts = [
-            (part.target, self.code(part.iter), list(map(self.code, part.ifs)))
+            (self._store(part.target), self.code(part.iter), list(map(self.code, part.ifs)))
             for part in node.generators
         ]
 
@@ -572,10 +662,10 @@ class Evaluator:
             if k == len(parts):
                 yield inner
                 return
-            target, values, tests = parts[k]
+            store, values, tests = parts[k]
             for one in values(inner):
                 self.guard.tick()
-                self.assign(target, one, inner)
+                store(one, inner)
                 if all(test(inner) for test in tests):
                     yield from go(inner, k + 1)
 
@@ -596,6 +686,11 @@ class Evaluator:
     def _of_DictComp(self, node: ast.DictComp) -> Code:
         rounds, key, value = self._rounds(node), self.code(node.key), self.code(node.value)
         return lambda frame: {key(inner): value(inner) for inner in rounds(frame)}
+
+
+def _first(frame: Frame) -> Any:
+    """The first argument of a function, ``self`` of a method."""
+    return frame.names[frame.function.function.__code__.co_varnames[0]]
 
 
 def _private(name: str, frame: Frame) -> str:

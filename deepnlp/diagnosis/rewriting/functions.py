@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.rewriting.allowed import PLAIN
 from deepnlp.diagnosis.rewriting.evaluator import Frame
 from deepnlp.diagnosis.rewriting.sources import is_foreign, tree_of
 from deepnlp.gradcheck.walking import is_node
@@ -19,7 +20,9 @@ from deepnlp.gradcheck.walking import is_node
 UNKNOWN: Any = object()
 """The value of an expression that has none."""
 
-_GENERATED: type[Any] = type(iter([]))  # what the evaluator makes of a generator
+_ITERATORS: Any = (type(iter([])), type(iter(range(1))), type(reversed([])))
+"""Those that can be copied; the first is what the evaluator makes of a generator."""
+
 _MOST_LINES = 80
 _MOST_STEPS = 100_000
 
@@ -174,14 +177,27 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
     return () if isinstance(value, int | float | complex) else None
 
 
+class _Itself:
+    """An object that is equal to itself alone; it is kept, so that no other takes its id."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
 def signature(value: Any) -> Any:
     """What tells values apart: the same for equal ones."""
     if isinstance(value, numpy.ndarray):
         if value.dtype.kind == "O":
-            return id(value)
+            return _Itself(value)
         data = numpy.ascontiguousarray(value)
         return value.shape, zlib.crc32(data.tobytes()), value.dtype.kind == "b"
-    if isinstance(value, _GENERATED):
+    if isinstance(value, _ITERATORS):
         value = tuple(copy.copy(value))
     if isinstance(value, dict):
         value = *value, *value.values()
@@ -191,4 +207,4 @@ def signature(value: Any) -> Any:
         return repr(value)
     if isinstance(value, int | float | bool | numpy.generic):
         return float(value) if not isinstance(value, numpy.complexfloating) else complex(value)
-    return repr(value)[:200]
+    return repr(value)[:200] if type(value) in PLAIN else _Itself(value)

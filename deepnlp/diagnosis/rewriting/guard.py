@@ -67,6 +67,7 @@ class Guard:
         self._evaluated = evaluator.function
         self._attributes: dict[tuple[type, str], Any] = {}
         self._known: set[type] = set()
+        self._listed: set[Any] = set()  # functions of libraries that were found on the lists
 
     # --- Limits -----------------------------------------------------------------------------
 
@@ -171,9 +172,12 @@ class Guard:
 
     def unary(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """A sign or ``not``, also of the learner's own type of numbers."""
+        name, plain = f"__{function.__name__.strip('_')}__", allowed.PLAIN
 
         def apply(a: Any) -> Any:
-            found = self._static(type(a), f"__{function.__name__.strip('_')}__")
+            if type(a) in plain:
+                return function(a)
+            found = self._static(type(a), name)
             return self._evaluated(found)(a) if _is_learners(found) else function(self.plain(a))
 
         return apply
@@ -194,8 +198,10 @@ class Guard:
         """``held[index]``."""
         if type(held) is numpy.ndarray:
             if type(index) in (tuple, list, numpy.ndarray):
-                parts = index if type(index) is tuple else (index,)
-                many = math.prod(one.size for one in parts if type(one) is numpy.ndarray)
+                many = 1
+                for one in index if type(index) is tuple else (index,):
+                    if type(one) is numpy.ndarray:
+                        many *= one.size
                 if many > 64:
                     self.grow(many * max(held.size // max(held.shape[:1] or (1,)), 1))
         elif not _is_plain(held):
@@ -256,14 +262,14 @@ class Guard:
         kind = type(function)
         if kind is MethodType and _is_learners(function.__func__):
             return self._evaluated(function.__func__)(function.__self__, *args, **options)
+        if kind is numpy.ufunc:
+            self._expect_size(args)
+            return function(*args, **options)
         is_method = kind is _METHOD and function.__self__ is not None
         if is_method and type(function.__self__) in allowed.PLAIN:
             name = function.__name__
             if name not in allowed.METHODS:
                 raise RefusedError(f"the call of {name} of a {type(function.__self__).__name__}")
-        elif isinstance(function, numpy.ufunc):
-            self._expect_size(args)
-            return function(*args, **options)
         else:
             made = self.callable(function)
             if made is not function or isinstance(made, Computed):
@@ -300,10 +306,15 @@ class Guard:
 
     def callable(self, function: Any) -> Any:
         """The form of something that is called that only computes; an error if there is none."""
+        kind = type(function)
+        if kind in _HASHED and function in self._listed:
+            return function
         simple = numpy.ufunc | operator.itemgetter | Computed | weakref.ref | _DISPATCHED
         if isinstance(function, simple):
-            if isinstance(function, _DISPATCHED) and not is_listed(function):
-                raise RefusedError(f"the call of numpy.{function.__name__}")
+            if kind is _DISPATCHED:
+                if not is_listed(function):
+                    raise RefusedError(f"the call of numpy.{function.__name__}")
+                self._listed.add(function)
             return function
         is_method = isinstance(function, MethodType)
         if is_method and (_is_learners(function.__func__) or _is_shared(function)):
@@ -314,6 +325,8 @@ class Guard:
             made = self.callable(function.func)
             return functools.partial(made, *function.args, **function.keywords)
         if is_listed(function):
+            if kind is type or isinstance(getattr(function, "__self__", None), ModuleType):
+                self._listed.add(function)
             return function
         if isinstance(function, type):
             return self._constructor(function)
@@ -363,14 +376,14 @@ _SPECIAL: dict[Any, Any] = {
     print: lambda guard, *args, **options: None,  # silent where it is not the learner's own run
 }  # fmt: skip
 _TYPES = (type, UnionType)
-_OPEN = (ModuleType, FunctionType, MethodType, numpy.ufunc)
+_OPEN = frozenset({ModuleType, FunctionType, MethodType, numpy.ufunc})
 _FIXED = frozenset({ModuleType, FunctionType, type, int, float, bool, str, numpy.ufunc,
                     type(numpy.sum), type(len)})  # fmt: skip
-_HASHED = (type(len), type, FunctionType)
 _METHOD, _DISPATCHED = type(len), type(numpy.sum)
+_HASHED = frozenset({_METHOD, _DISPATCHED, type, FunctionType})
 _SMALL = 512  # arrays of fewer numbers can be multiplied in any way
 _SEQUENCES = (list, tuple, str, bytes)
-_CONTAINERS = (list, set, dict, deque)
+_CONTAINERS = frozenset({list, set, dict, deque})
 _NAMES = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift",
           "and", "or", "xor")  # fmt: skip
 _DUNDERS = ("__class__", "__name__", "__len__", "__call__", "__init__", "__qualname__", "__dict__")

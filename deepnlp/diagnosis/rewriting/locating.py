@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,11 +124,12 @@ class Located:
             is_named = note.of and "[" not in note.name
             shapes = (note.value.shape, note.value.shape[::-1]) if is_named else ()
             own = [
-                array
+                array.ravel()
                 for shape in dict.fromkeys(shapes)
                 for array in named.get((note.of, shape), [])
             ]
-            if _is_among(own or known.get(note.value.size, []), note.value):
+            rows = numpy.stack(own) if own else known.get(note.value.size)
+            if rows is not None and _is_among(rows, note.value):
                 note.verdict = True
             elif own and id(note) not in unfinished and not _holds(parts, note.value):
                 note.verdict = False
@@ -368,9 +368,9 @@ def _read(statement: ast.AST) -> dict[str, ast.AST]:
 # --- What the right pass computes -----------------------------------------------------------------
 
 
-def _gradients(trace: Trace) -> tuple[dict[int, list[HostArray]], HostArray]:
-    """Gradients of all arrays of forward, by size, as they are and transposed; and, sorted, all
-    numbers that are a gradient or a part of one: of one use, or of the later ones.
+def _gradients(trace: Trace) -> tuple[dict[int, HostArray], HostArray]:
+    """Gradients of all arrays of forward, by size, one in a row; and, sorted, all numbers that are
+    a gradient or a part of one: of one use, or of the later ones.
     """
     adjoint, sums = trace.adjoint, numpy.zeros(trace.tape.size)
     arrays = [*trace.variables.values(), *trace.outputs]
@@ -387,8 +387,9 @@ def _gradients(trace: Trace) -> tuple[dict[int, list[HostArray]], HostArray]:
             numbers += [sums[tickets], summed(whole, tickets.shape)]
     found: dict[int, list[HostArray]] = {}
     for tickets in arrays:
-        found.setdefault(tickets.size, []).append(adjoint[tickets])
-    return found, numpy.unique(numpy.concatenate([one.ravel() for one in numbers]))
+        found.setdefault(tickets.size, []).append(adjoint[tickets].ravel())
+    rows = {size: numpy.stack(arrays) for size, arrays in found.items()}
+    return rows, numpy.unique(numpy.concatenate([one.ravel() for one in numbers]))
 
 
 def _named(trace: Trace) -> dict[tuple[str, tuple[int, ...]], list[HostArray]]:
@@ -401,14 +402,14 @@ def _named(trace: Trace) -> dict[tuple[str, tuple[int, ...]], list[HostArray]]:
     return found
 
 
-def _is_among(arrays: Sequence[HostArray | None], array: HostArray) -> bool:
-    """Whether one of some arrays holds the same numbers in the same order, or transposed."""
-    same = [one.ravel() for one in arrays if one is not None and one.size == array.size]
-    if not same:
-        return False
-    rows, limit = numpy.stack(same), CLOSE * float(numpy.abs(array).max())
-    turned = (array.ravel(), array.T.ravel()) if array.ndim > 1 else (array.ravel(),)
-    return any((numpy.abs(rows - flat).max(axis=1) <= limit).any() for flat in turned)
+def _is_among(rows: HostArray, array: HostArray) -> bool:
+    """Whether a row holds the numbers of an array in the same order, or transposed."""
+    limit = CLOSE * float(numpy.abs(array).max())
+    for flat in (array.ravel(), array.T.ravel())[: max(array.ndim, 1)]:
+        near = rows[numpy.abs(rows[:, 0] - flat[0]) <= limit]  # most rows differ at once
+        if (numpy.abs(near - flat) <= limit).all(axis=1).any():
+            return True
+    return False
 
 
 def _holds(numbers: HostArray, array: HostArray) -> bool:

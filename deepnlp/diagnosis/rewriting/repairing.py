@@ -135,11 +135,14 @@ class Search:
         self.backward = backward_of(problem)
         self.evaluator, self.trials = self.backward.evaluator, self.backward.trials
         self.ran = self.backward.ran
+        self._trees = {ran.code: Above(ran.tree) for ran in self.ran}
         order = [*problem.bad, *(name for name in problem.right if name not in problem.bad)]
         self._limits = [(name, problem.right[name], self._limit(name)) for name in order]
         self._values: dict[int, list[Value]] = {}  # by function, once they are needed
         self.found: list[Repair] = []
-        self._before = self._right_entries(problem.wrong)
+        of_bad = self._limits[: len(problem.bad)]
+        before = [_right_entries(problem.wrong[n], right, limit) for n, right, limit in of_bad]
+        self._before = numpy.concatenate(before)
         self._keeps_shapes = all(problem.wrong[n].shape == problem.right[n].shape for n in order)
         self._parts: dict[int, tuple[int, float, HostArray, Repair]] = {}  # by statement
         self._proof = Proof(problem, self.evaluator)
@@ -194,7 +197,7 @@ class Search:
 
     def _try_all(self, ran: Ran, made: Iterator[Change]) -> None:
         """Those inside one expression first, expression by expression."""
-        above = Above(ran.tree)
+        above = self._trees[ran.code]
         inside: dict[int, list[Change]] = {}
         groups: list[list[Change]] = []
         for change in made:
@@ -210,7 +213,7 @@ class Search:
         for group in groups:
             self._count()
             for change in group[:MOST]:  # those that give the same on these numbers
-                names = self._tried([change], [above])
+                names = self._tried([change])
                 if names and not is_misplaced(ran.tree, change):
                     self.found.append(Repair(ran, change, frozenset(names)))
                 elif names is None:
@@ -223,12 +226,13 @@ class Search:
         if self.evaluator.guard.steps > self._until:
             raise StepsAreSpentError
 
-    def _tried(self, changes: list[Change], trees: list[Above]) -> set[str] | None:
+    def _tried(self, changes: list[Change]) -> set[str] | None:
         """The wrong gradients that are right with changes; none if a right one is not.
 
         None where only some entries of gradients get right.
         """
-        nodes = [n for one in changes for above in trees for n in above.roots_with(one)]
+        slots = [slot for one in changes for slot, _ in one.puts]
+        nodes = [one for above in self._trees.values() for one in above.statements_with(slots)]
         self.evaluator.changed(nodes)
         with contextlib.ExitStack() as stack:
             for one in changes:
@@ -241,34 +245,19 @@ class Search:
     def _repaired(self) -> set[str] | None:
         with contextlib.suppress(Exception):
             self.trials.run()
-            now = {}
+            entries = {}
             for name, right, limit in self._limits:
-                now[name] = self.trials.gradient(name)
-                is_right = now[name].shape == right.shape and (
-                    not right.size or bool(numpy.abs(now[name] - right).max() <= limit)
-                )
-                if not is_right and name not in self.problem.bad:
+                now = self.trials.gradient(name)
+                entries[name] = _right_entries(now, right, limit)
+                if name not in self.problem.bad and not entries[name].all():
                     return set()
-            self._now = self._right_entries(now)
-            ends = numpy.split(self._now, self._ends)
-            found = {n for n, entries in zip(self.problem.bad, ends) if entries.all()}
+            found = {name for name in self.problem.bad if entries[name].all()}
+            self._now = numpy.concatenate([entries[name] for name in self.problem.bad])
             is_part = not found and not (self._before & ~self._now).any()
             return None if is_part and (self._now & ~self._before).any() else found
         return set()
 
     # --- Several places -------------------------------------------------------------------------
-
-    def _right_entries(self, gradients: dict[str, HostArray]) -> HostArray:
-        """Which entries of the wrong gradients are right, one after the other."""
-        found = []
-        for name, right, limit in self._limits[: len(self.problem.bad)]:
-            same = gradients[name].shape == right.shape
-            close = (
-                numpy.abs(gradients[name] - right) <= limit if same else numpy.zeros(right.shape)
-            )
-            found.append(close.reshape(-1).astype(bool))
-        self._ends = numpy.cumsum([len(one) for one in found])[:-1]
-        return numpy.concatenate(found)
 
     def _note_part(self, part: Repair) -> None:
         """Remember the change of a statement that makes most entries right."""
@@ -281,18 +270,24 @@ class Search:
         """Changes of several statements: a slip copied into every gate, or two mistakes."""
         parts = [part for *_, part in sorted(self._parts.values(), key=lambda p: (-p[0], p[1]))]
         parts += sorted(self.found, key=lambda one: (-len(one.names), one.change.cost))[:MOST]
-        trees = [Above(ran.tree) for ran in self.ran]
         chosen: list[Repair] = []
         most = int(self._before.sum())
         for part in parts:
             if any(one.change.statement.node is part.change.statement.node for one in chosen):
                 continue
-            names = self._tried([one.change for one in (*chosen, part)], trees)
+            names = self._tried([one.change for one in (*chosen, part)])
             if int(self._now.sum()) > most:
                 most, chosen = int(self._now.sum()), [*chosen, part]
                 if names and len(chosen) > 1:
                     first, *others = chosen
                     self.found.append(Repair(first.ran, first.change, frozenset(names), others))
+
+
+def _right_entries(gradient: HostArray, right: HostArray, limit: float) -> HostArray:
+    """Which entries of a gradient are right, one after the other."""
+    if gradient.shape != right.shape:
+        return numpy.zeros(right.size, dtype=bool)
+    return numpy.asarray(numpy.abs(gradient - right) <= limit).reshape(-1)
 
 
 class Screen:
@@ -314,6 +309,7 @@ class Screen:
         self, trials: Trials, above: Above, root: Slot, changes: list[Change], keeps_shapes: bool
     ) -> None:
         self.trials, self.evaluator, self.root = trials, trials.evaluator, root
+        self.statements = above.statements_with([root])
         self.keeps_shapes = keeps_shapes
         self.changes = [(one, above.path_of(one)) for one in sorted(changes, key=lambda c: c.cost)]
         self.alive: dict[int, tuple[Any, ...]] = dict.fromkeys(range(len(changes)), ())
@@ -324,11 +320,13 @@ class Screen:
         """The changes that make a difference, those together that make the same."""
         evaluator = self.evaluator
         evaluator.watched, evaluator.watcher = self.root.node, self._watch
+        evaluator.changed(self.statements)
         try:
             with contextlib.suppress(Exception):
                 self.trials.run()
         finally:
             evaluator.watched = evaluator.watcher = None
+            evaluator.changed(self.statements)
         found: dict[Any, list[Change]] = {}
         for k, signatures in self.alive.items() if self.calls else ():
             if signatures != self.first:

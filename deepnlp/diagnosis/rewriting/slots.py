@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -130,7 +130,12 @@ class Above:
         self._root_of: dict[int, int] = {}  # by the id of a node, the number of its root
         self._root_at: dict[tuple[int, str, int | None], int] = {}
         self._parent: dict[int, Any] = {}
+        self._statement_of: dict[int, ast.stmt] = {}
         for statement in statements(tree):
+            self._statement_of[id(statement.node)] = statement.node
+            for slot in expressions(statement.node):
+                for node in (slot.parent, slot.node):
+                    self._statement_of[id(node)] = statement.node
             for root in roots(statement.node):
                 self._root_at[id(root.parent), root.field, root.index] = len(self.roots)
                 for node in ast.walk(root.node):
@@ -146,9 +151,10 @@ class Above:
             found.add(self._root_of.get(id(slot.parent)) if number is None else number)
         return found
 
-    def roots_with(self, change: Change) -> list[Any]:
-        """The same as nodes of the tree."""
-        return [self.roots[k].node for k in self.roots_of(change) if k is not None]
+    def statements_with(self, slots: Iterable[Slot]) -> set[ast.stmt]:
+        """The statements in which some places are."""
+        found = (self._statement_of.get(id(slot.parent)) for slot in slots)
+        return {one for one in found if one is not None}
 
     def path_of(self, change: Change) -> set[int]:
         """The nodes above what is changed, up to the root, by ``id``."""

@@ -16,13 +16,16 @@ from deepnlp.diagnosis.places import is_of_the_package, tree_of_file
 _LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(numpy.__file__).parent))
 
 
-@cache
 def is_foreign(code: CodeType) -> bool:
     """Whether a code is not the learner's, but of a library or of this package."""
-    name = code.co_filename
-    if name.startswith("<"):  # a cell of a notebook has lines
-        return not linecache.getlines(name)
-    return name.startswith(_LIBRARIES) or "site-packages" in name or is_of_the_package(name)
+    return _is_foreign(code.co_filename)
+
+
+@cache
+def _is_foreign(file: str) -> bool:
+    if file.startswith("<"):  # a cell of a notebook has lines
+        return not linecache.getlines(file)
+    return file.startswith(_LIBRARIES) or "site-packages" in file or is_of_the_package(file)
 
 
 def tree_of(code: CodeType) -> Any:

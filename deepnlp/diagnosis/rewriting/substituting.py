@@ -258,7 +258,9 @@ def _stands(shape: tuple[int, ...], shapes: list[tuple[int, ...]] | None) -> boo
 
 def _fits(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """Whether an array of a shape is broadcast to another."""
-    return len(shape) <= len(to) and all(a in (1, b) for a, b in zip(shape[::-1], to[::-1]))
+    return shape == to or (
+        len(shape) <= len(to) and all(a in (1, b) for a, b in zip(shape[::-1], to[::-1]))
+    )
 
 
 def inserted(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]:
