@@ -14,6 +14,10 @@ from deepnlp.backend import HostArray
 from deepnlp.diagnosis.problem import Guess
 
 
+def no_formula() -> None:
+    """What stands in a row for a formula that it does not have."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One mistake: a cause, its sentence, and the formula it uses where it is one.
@@ -27,7 +31,7 @@ class Row:
     says : str
         The sentence, with names of what is known at the place in braces.
     formula : callable
-        Of numbers by name, such as ``p``, ``a``, ``b`` and ``y``; None comes where a row has none.
+        Of numbers by name, such as ``p``, ``a``, ``b`` and ``y``.
     text : str
         The formula as it is written.
     """
@@ -35,7 +39,7 @@ class Row:
     key: str
     cause: str
     says: str
-    formula: Callable[..., Any] = lambda: None
+    formula: Callable[..., Any] = no_formula
     text: str = ""
 
     def guess(
