@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import os
 import platform
+import socket
 import subprocess
 import sys
 import time
@@ -28,6 +29,9 @@ import numpy
 
 from deepnlp.backend.watcher import open_error_output
 from deepnlp.errors import DeepNLPError
+
+if sys.platform == "linux":
+    import fcntl
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -71,24 +75,37 @@ class Group:
         self._farewell: Any = None if self.size == 1 else comm.Dup()
         places = self.gathered((os.getpid(), platform.node()))
         self._names = [f"PID {pid} on {node}" for pid, node in places]
-        here = {rank: pid for rank, (pid, node) in enumerate(places) if node == platform.node()}
-        if self.size > 1 and self.rank == min(here) and hasattr(os, "pidfd_open"):
+        here = [rank for rank, (_, node) in enumerate(places) if node == platform.node()]
+        if self.size > 1 and sys.platform == "linux":
             self._watch(here)
 
-    def _watch(self, pids: dict[int, int]) -> None:
-        """Have a process beside the job say which of these ranks was the first to be killed."""
-        told = [f"{pid} {rank} of {self.size} ({self._names[rank]})" for rank, pid in pids.items()]
-        command = [sys.executable, "-I", "-S", str(WATCHER), *told]
-        pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
-        watcher: Any = subprocess.Popen(command, start_new_session=True, **pipes)
-        with watcher.stdout:
-            watcher.stdout.readline()  # it watches
+    def _watch(self, ranks: list[int]) -> None:
+        """Have a process beside the job say which of the ranks here was the first to be killed."""
+        first = min(ranks)
+        watcher: Any = None
+        address = f"deepnlp-{os.getpid()}-{time.time_ns()}"
+        if self.rank == first:
+            command = [sys.executable, "-I", "-S", str(WATCHER), address, str(len(ranks))]
+            pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+            watcher = subprocess.Popen(command, start_new_session=True, **pipes)
+            watcher.stdout.readline()  # it listens
+        address = self.gathered(address)[first]
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(f"\0{address}")
+            connection.sendall(f"{self.rank} of {self.size} ({self._names[self.rank]})".encode())
+            # Of the files of a process that dies, the kernel closes those with high numbers first:
+            # this one before that by which mpiexec learns of the death, and kills the others.
+            self._life = fcntl.fcntl(connection.fileno(), fcntl.F_DUPFD_CLOEXEC, 512)
+        if watcher is not None:
+            with watcher.stdout:
+                watcher.stdout.readline()  # it watches
 
-        def end() -> None:  # before the first process of the job is gone
-            watcher.kill()
-            watcher.wait()
+            def end() -> None:  # before the first process of the job is gone
+                watcher.kill()
+                watcher.wait()
 
-        atexit.register(end)
+            atexit.register(end)
+        self.gathered(None)
 
     @classmethod
     @cache
