@@ -66,7 +66,8 @@ __device__ Real total(const Four* parts, Index tiles, Index tile, Index n, Index
     return sum;
 }
 
-// lstm_step at every t: a becomes the gates; number t of h and c is the state before step t.
+// lstm_step at every t. a (T, N, 4H) becomes the gates; h and c (T + 1, N, H) have at t the state before
+// step t; tanh_c (T, N, H) is written; x (2, H, rows) is what the blocks exchange.
 extern "C" __global__ void __launch_bounds__(TOGETHER) loop_lstm(
     Index T, Index N, Index H, Index units_each, Real* a, const Real* Wh, Real* h, Real* c,
     Real* tanh_c, Real* x, unsigned* arrived
@@ -114,8 +115,9 @@ extern "C" __global__ void __launch_bounds__(TOGETHER) loop_lstm(
     }
 }
 
-// lstm_step_backward at every t, last step first: slopes in da become gradients; dh and dc, given
-// with respect to the last state, become those with respect to the first.
+// lstm_step_backward at every t, last step first. The slopes in da (T, N, 4H) become gradients; dh and
+// dc (N, H), given with respect to the last state, become those with respect to the first; dh_above and
+// dh_dc are (T, N, H), x is (2, 4H, rows).
 extern "C" __global__ void __launch_bounds__(TOGETHER) loop_lstm_backward(
     Index T, Index N, Index H, Index units_each, const Real* dh_above, const Real* gates,
     const Real* Wh, const Real* dh_dc, Real* da, Real* dh, Real* dc, Real* x, unsigned* arrived
@@ -136,18 +138,21 @@ extern "C" __global__ void __launch_bounds__(TOGETHER) loop_lstm_backward(
             if (n >= N) continue;
             const Index at = n * H + first + u, now = t * N * H + at;
             const Index gate = (t * N + n) * 4 * H + first + u;
+            // h_t goes to the layer above and to the next step: a sum
             const Real d = dh_above[now] + dh[at];
+            // c_t acts through later steps and through h_t = o tanh(c_t): a sum too
             const Real cell = dc[at] + d * dh_dc[now];
+            // a_i, a_f, a_g lead to c_t, a_o leads to h_t: the gradient there times the slope
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const Real gradient = da[gate + k * H] * (k < 3 ? cell : d);
                 da[gate + k * H] = gradient;
                 x_now[(k * H + first + u) * rows + n] = gradient;
             }
-            dc[at] = cell * gates[gate + H];
+            dc[at] = cell * gates[gate + H];  // c_t = f c_(t-1) + i g
         }
         wait_for_all_blocks(arrived, (T - t) * gridDim.x);
-        product(x_now, 4 * H, rows, weights, quads, parts);
+        product(x_now, 4 * H, rows, weights, quads, parts);  // a_t = ... + h_(t-1) Wh: da Wh^T
         for (Index entry = threadIdx.x; entry < units * rows; entry += blockDim.x) {
             const Index u = entry / rows, n = entry % rows;
             if (n >= N) continue;
