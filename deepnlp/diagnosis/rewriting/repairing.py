@@ -13,7 +13,7 @@ import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.backward import backward_of
-from deepnlp.diagnosis.rewriting.evaluator import Frame
+from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.rewriting.forms import (
     of_expressions,
     of_indices,
