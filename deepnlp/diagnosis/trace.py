@@ -1,6 +1,5 @@
 """The tape of a subject, read backwards as it is or with a mistake in it."""
 
-import copy
 import warnings
 from functools import cached_property
 from typing import Any
@@ -13,6 +12,7 @@ from deepnlp.diagnosis.traced import Traced
 from deepnlp.diagnosis.traced import variable as variable_of
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
+from deepnlp.gradcheck.walking import copy_of
 
 
 class Trace(Reverse):
@@ -93,7 +93,7 @@ def follow(subject: Subject) -> Trace:
         Where the forward cannot be followed; or whatever it raises on such arrays.
     """
     subject.restore()  # generators of random numbers that are not the object's own
-    own, subject = subject, copy.deepcopy(subject)
+    own, subject = subject, copy_of(subject)
     recording = Recording()
     tape = recording.tape
     originals = {name: v.get() for name, v in subject.variables.items()}

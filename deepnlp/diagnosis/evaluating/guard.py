@@ -5,7 +5,6 @@ module, a class or an enclosing function holds is copied before it is read.
 """
 
 import builtins
-import copy
 import functools
 import inspect
 import math
@@ -22,6 +21,7 @@ import numpy
 from deepnlp.diagnosis.evaluating import allowed
 from deepnlp.diagnosis.evaluating.snapshot import Snapshot
 from deepnlp.diagnosis.evaluating.sources import is_foreign
+from deepnlp.gradcheck.walking import copy_of
 
 
 class RefusedError(Exception):
@@ -119,7 +119,7 @@ class Guard:
         if id(value) in self.kept or not is_mutable(value):
             return value
         if id(value) not in self.copies:
-            made = copy.deepcopy(value)
+            made = copy_of(value)
             self.copies[id(value)] = value, made, Snapshot([made])
         return self.copies[id(value)][1]
 
