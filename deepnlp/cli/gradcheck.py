@@ -51,6 +51,7 @@ def run(
     call: Annotated[str | None, Option(metavar="CALL")] = None,
     seconds: Annotated[int, Option(metavar="S", low=1)] = 300,
     quiet: Flag = False,
+    all: Flag = False,  # noqa: A002
     museum: Annotated[
         str | None, Option(metavar="DIR", details={"nargs": "?", "const": ""})
     ] = None,
@@ -80,6 +81,8 @@ def run(
         processor time after which a check ends, where the platform can tell it.
     quiet : bool
         print nothing if all is right, and one line if not.
+    all : bool
+        print all causes that would give a wrong gradient, not the likeliest alone.
     museum : str, optional
         score the diagnosis on layers with a mistake (default: those of a checkout).
     shapes : int
@@ -101,7 +104,7 @@ def run(
         report = _check(target, [*input], [*weight], call, dict(map(_read_gradient, gradient)),
                         method, seed, constant)  # fmt: skip
     if not quiet:
-        print(report)
+        print(report.in_words(alternatives=all))
     elif not report.ok:
         print(str(report.causes[0]) if report.causes else f"{report.subject}: wrong")
     return Answer(report.to_dict(), code=0 if report.ok else 1)
