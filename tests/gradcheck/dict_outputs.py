@@ -105,35 +105,3 @@ class TwoHeads:
 def loss_function(x, w, t):
     d = x @ w - t
     return {"loss": 0.5 * (d**2).sum(), "dx": d @ w.T, "dw": x.T @ d}
-
-
-def examples(rng):
-    normal = lambda *shape: rng.normal(size=shape)
-    return {
-        "lstm": (LSTMCell(normal(4, 12), normal(3, 12), normal(12)), normal(5, 4), normal(5, 3),
-                 normal(5, 3)),
-        "encoder": (Encoder(normal(4, 3)), normal(2, 5, 4)),
-        "attention": ((attention_forward, attention_backward),
-                      {"q": normal(2, 4, 3), "k": normal(2, 5, 3), "v": normal(2, 5, 6)}),
-        "vae": ((vae_forward, vae_backward), normal(5, 4), normal(4, 3), normal(4, 2)),
-        "highway": (Highway(normal(4, 4), normal(4, 4)), normal(5, 4)),
-        "two heads": (TwoHeads({"P": normal(4, 3), "V": normal(4, 1)}), normal(5, 4)),
-        "loss": (loss_function, normal(5, 4), normal(4, 3), normal(5, 3)),
-    }  # fmt: skip
-
-
-MISTAKES = [
-    ("lstm", "dc = dc + dh * o", "dc = dh * o"),
-    ("lstm", '"c_prev": dc * f}', '"c_prev": dc}'),
-    ("lstm", "dc * g * i * (1 - i)", "dc * g * (1 - i)"),
-    ("encoder", 'dh[:, -1] += d["dlast"]', "pass"),
-    ("encoder", "(1 - self.h**2)\n        self.dW = np", "(1 - self.h)\n        self.dW = np"),
-    ("attention", "(da * a).sum(axis=-1, keepdims=True)", "(da * a).sum(axis=1, keepdims=True)"),
-    ("attention", '"v": dv}', '"v": -dv}'),
-    ("attention", '"k": ds.swapaxes(1, 2) @ q, ', ""),
-    ("vae", '"dWs": x.T @ dlogvar', '"dWs": x.T @ dmean[:, :2]'),
-    ("vae", "dmean @ Wm.T + dlogvar @ Ws.T", "dmean @ Wm.T"),
-    ("highway", "+ dgate) * self.t", ") * self.t"),
-    ("two heads", 'self.grads["V"] = self.x.T @ grads["value"]', "pass"),
-    ("loss", '"dw": x.T @ d}', '"dw": x.T @ d / 5}'),
-]
