@@ -31,11 +31,13 @@ help:
 train: .venv/run.stamp
 	$(BIN)/deepnlp train $(ARGS)
 
-# Copies to work in, without sources and solutions; a copy that is there is kept.
+# Copies to work in, without sources and solutions; a copy that is there is kept. What they import
+# from material/ is copied every time.
 notebooks: .venv/notebooks.stamp
 	@mkdir -p lessons
 	@for lesson in notebooks/*.ipynb; do \
 	  test -e lessons/$${lesson##*/} || cp $$lesson lessons/; done
+	@cp -r notebooks/material lessons/
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/lessons $(ARGS)
 
 slides: .venv/notebooks.stamp

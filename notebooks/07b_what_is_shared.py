@@ -42,12 +42,12 @@ from deepnlp.layers import (
     TimeLSTM,
 )
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.lessons.figures import gate_traces, layers_in_time
 from deepnlp.models import RNNLM
 from deepnlp.models.ngrams import KneserNey, Unigram
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import bars, learning_curve
 from deepnlp.training import BPTTBatches, Linear
+from material.figures import gate_traces, layers_in_time
 
 short = short_form()
 seeds = [0] if short else [0, 1, 2]

@@ -21,7 +21,7 @@ FLOORS = [
     {"models/"},
     {"checkpoint.py", "evaluation/", "generation/", "plots/", "tasks/"},
     {"training/", "exchange/"},
-    {"examples/", "grading/", "lessons/", "studies/", "testing.py"},
+    {"demos/", "examples/", "grading/", "lessons/", "studies/", "testing.py"},
     {"cli/", "__main__.py"},
 ]
 """The table of docs/design.md."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from deepnlp.lessons.experiments import (
+from deepnlp.demos import (
     cells,
     clipping,
     depth,
@@ -13,7 +13,7 @@ from deepnlp.lessons.experiments import (
     same_matrix,
     skipgram_tying,
 )
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.demos.result import Result
 
 
 class Demonstration(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
-from deepnlp.lessons.experiments.result import Result, number_table
+from deepnlp.demos.result import Result, number_table
 from deepnlp.plots import curves
 
 

@@ -15,10 +15,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import Array, Generator, HostArray, asarray, asnumpy, xp
+from deepnlp.demos.result import Line, Result, canvas, lines_of, number_table, panel
+from deepnlp.demos.training import fit, gradient_of_choice
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import Affine, Embedding, TimeGRU, TimeLSTM, TimeRNN
-from deepnlp.lessons.experiments.result import Line, Result, canvas, lines_of, number_table, panel
-from deepnlp.lessons.experiments.training import fit, gradient_of_choice
 from deepnlp.optimizers import Adam
 from deepnlp.plots.style import BLACK, BLUE, GREY, ORANGE, VERMILLION
 

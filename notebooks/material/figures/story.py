@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import word
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, sheet
+from material.figures.drawing import word
 
 WORDS_A_LINE = 11
 LINE_HEIGHT = 0.62  # inches

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from deepnlp.backend import HostArray
-from deepnlp.lessons.figures.drawing import word
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, sheet
+from material.figures.drawing import word
 
 STEP, CELL, BAR = 0.78, 0.3, 0.62  # inches: between columns, height of a number, of a full bar
 LEFT = 1.6  # inches: the column of the query, with the names of the rows before it

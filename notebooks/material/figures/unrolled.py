@@ -4,8 +4,8 @@ from itertools import pairwise
 
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import RADIUS, STEP, both_ways, box, cell, word, writes
 from deepnlp.plots.style import BLUE, VERMILLION, arrow, sheet
+from material.figures.drawing import RADIUS, STEP, both_ways, box, cell, word, writes
 
 
 def unrolled(tokens: list[str], window: int | None = None) -> Figure:

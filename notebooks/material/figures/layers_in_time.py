@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from deepnlp.layers import Embedding, TimeDropout, Unrolled
 from deepnlp.layers.recurrent import TimeRecurrent
-from deepnlp.lessons.figures.drawing import box, disc, word
 from deepnlp.plots.style import BLUE, GREY, arrow, sheet
+from material.figures.drawing import box, disc, word
 
 STEP, ROW, HALF, HIGH = 1.7, 0.86, 0.47, 0.19  # inches: a word, a layer, half a box
 MASKS = [to_hex(colormaps["tab20"](k)) for k in range(20)]  # of two layers and four steps

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from deepnlp.backend import HostArray
+from deepnlp.demos.result import Line, Result, canvas, number_table, panel
 from deepnlp.gradflow.spectra import Spectrum, spectrum
-from deepnlp.lessons.experiments.result import Line, Result, canvas, number_table, panel
 from deepnlp.plots.labels import BEHIND
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
 

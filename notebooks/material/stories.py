@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from deepnlp.backend import Generator, HostArray, asarray, asnumpy
+from deepnlp.demos.memory import NAMES, VOCABULARY
+from deepnlp.demos.training import fit, gradient_of_choice
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import Embedding, TimeAffine
-from deepnlp.lessons.experiments.memory import NAMES, VOCABULARY
-from deepnlp.lessons.experiments.training import fit, gradient_of_choice
 from deepnlp.optimizers import Adam
 
 Stories = Callable[[Generator, int, int], tuple[HostArray, HostArray]]

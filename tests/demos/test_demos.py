@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from deepnlp.files.writing import finite
-from deepnlp.lessons.experiments import (
+from deepnlp.demos import (
     DEMOS,
     brackets,
     cells,
@@ -19,6 +18,7 @@ from deepnlp.lessons.experiments import (
     same_matrix,
     skipgram_tying,
 )
+from deepnlp.files.writing import finite
 from tests.gradflow.test_gradflow import overlaps
 
 SMALL = {

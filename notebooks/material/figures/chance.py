@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
-from deepnlp.lessons.figures.drawing import word
 from deepnlp.plots.curves import log_ticks
 from deepnlp.plots.labels import BEHIND, label_words
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, headed, plain
+from material.figures.drawing import word
 
 
 def against_chance(

@@ -10,7 +10,7 @@ import numpy as np
 from deepnlp.backend import asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import GRU, LSTM, RNN, SoftmaxWithLoss
-from deepnlp.lessons.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
+from material.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
 
 STEP = 1.25  # inches from one operation of a chain to the next
 

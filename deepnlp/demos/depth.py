@@ -13,9 +13,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray, asarray, xp
+from deepnlp.demos.result import Result, canvas, lines_of, number_table, panel
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import TransformerBlock
-from deepnlp.lessons.experiments.result import Result, canvas, lines_of, number_table, panel
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, log_scale
 
 LOOKS = {"norm first": (BLUE, "-"), "norm last": (VERMILLION, "--"), "no roads": (GREY, ":")}

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
 from deepnlp.datasets import load_corpus
+from deepnlp.demos.result import Line, Result, canvas, panel
+from deepnlp.demos.training import update
 from deepnlp.files.tables import table
-from deepnlp.lessons.experiments.result import Line, Result, canvas, panel
-from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION

@@ -6,8 +6,8 @@ from itertools import pairwise
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import RADIUS, STEP, both_ways, cell, word, writes
 from deepnlp.plots.style import BLUE, GREEN, GREY, VERMILLION, arrow, sheet
+from material.figures.drawing import RADIUS, STEP, both_ways, cell, word, writes
 
 SHADE = "#E8F1F8"  # of the encoder
 

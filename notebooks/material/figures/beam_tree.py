@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import word
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, sheet
+from material.figures.drawing import word
 
 PATHS = [(VERMILLION, (0, (3, 1.5))), (BLUE, "-")]
 PALE = "#8A8A8A"

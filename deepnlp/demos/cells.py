@@ -14,9 +14,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, xp
+from deepnlp.demos.result import Line, Result, canvas, lines_of, number_table, panel
 from deepnlp.gradflow import gate_values
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU
-from deepnlp.lessons.experiments.result import Line, Result, canvas, lines_of, number_table, panel
 from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, log_scale
 
 

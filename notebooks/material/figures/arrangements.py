@@ -4,8 +4,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import disc, word
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, sheet
+from material.figures.drawing import disc, word
 
 PANEL, STEP, ROW, RADIUS = 2.36, 1.12, 0.82, 0.2  # inches
 ROWS = {"x": 0.3, "h": 0.3 + ROW, "c": 0.3 + 2 * ROW, "y": 0.3 + 3 * ROW}

@@ -15,10 +15,10 @@ from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.backend.functions import softmax
+from deepnlp.demos.result import Line, Result, canvas, lines_of, number_table, panel
+from deepnlp.demos.training import fit
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import Affine, Embedding
-from deepnlp.lessons.experiments.result import Line, Result, canvas, lines_of, number_table, panel
-from deepnlp.lessons.experiments.training import fit
 from deepnlp.optimizers import Adam
 from deepnlp.parameter import Parameter
 from deepnlp.plots.style import BLUE, GREY, ORANGE, VERMILLION

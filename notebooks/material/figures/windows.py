@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import box, word
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, arrow, sheet
+from material.figures.drawing import box, word
 
 LETTER, SPACE = 0.088, 0.24  # width of a letter and between two words, in inches
 ROW = {"none": 0.52, "in": 0.78, "out": 0.78}  # height of a row, in inches

@@ -15,13 +15,13 @@ from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.datasets import load_corpus
+from deepnlp.demos.brackets import Group, closing_brackets, distances
+from deepnlp.demos.result import Result, number_table
+from deepnlp.demos.training import update
 from deepnlp.evaluation import evaluating, perplexity, surprisal
 from deepnlp.gradflow import gradient_flow
 from deepnlp.gradflow.microscope import rate
 from deepnlp.layer import no_backward
-from deepnlp.lessons.experiments.brackets import Group, closing_brackets, distances
-from deepnlp.lessons.experiments.result import Result, number_table
-from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import Adam
 from deepnlp.plots import curves

@@ -5,7 +5,7 @@ result follows from the config, its seed included. The result gives ``table()``,
 ``figure()``.
 """
 
-from deepnlp.lessons.experiments.registry import DEMOS, Demonstration
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.demos.registry import DEMOS, Demonstration
+from deepnlp.demos.result import Result
 
 __all__ = ["DEMOS", "Demonstration", "Result"]

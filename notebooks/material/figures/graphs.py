@@ -14,10 +14,10 @@ from matplotlib.patches import Patch
 from deepnlp.backend import asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import LSTM, Affine, MatMul, TimeLSTM
-from deepnlp.lessons.figures.drawing import beside, box, disc, word
-from deepnlp.lessons.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
-from deepnlp.lessons.figures.graph_places import PLANS, Picture, picture_of, road_of
 from deepnlp.plots.style import BLUE, VERMILLION, arrow, sheet
+from material.figures.drawing import beside, box, disc, word
+from material.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
+from material.figures.graph_places import PLANS, Picture, picture_of, road_of
 
 SYMBOLS = {
     "matmul": "×", "add": "+", "multiply": "$\\odot$", "one minus": "$1-$",
