@@ -6,7 +6,8 @@ same command on another machine that has the folder, or beside this one, takes p
 is not measured. Options of a training run that are given hold for all trials. A search with a name
 is declared in a file; its logs and its page go where tables of results go.
 
-examples:
+Examples
+--------
   deepnlp search --study runs/dropout --space dropout=0.1:0.5:0.1 --sampler grid
   deepnlp search --study runs/sizes --recipe book-rnnlm --epochs 8 --workers 2 --trials 20
       --space lr=5:40:log --space embed_size+hidden_size=100:300:50 --space cell=lstm,gru
@@ -25,15 +26,15 @@ from typing import Annotated, Any
 from deepnlp.cli import train
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.parser import Parser, declare, flag
-from deepnlp.cli.reproduce import RESULTS, Results, Take, What, list_studies, say, write_page
 from deepnlp.cli.shared import Answer
 from deepnlp.files.tables import table
 from deepnlp.options import Option, options_of
-from deepnlp.studies.logs import Logs
-from deepnlp.studies.parameter import parse, text
-from deepnlp.studies.running import run_search
-from deepnlp.studies.search import DECLARED, Search, begun_search, build_search, load_search
 from deepnlp.training.result import figure_text
+from studies.commands.reproduce import RESULTS, Results, Take, What, list_studies, say, write_page
+from studies.logs import Logs
+from studies.parameter import parse, text
+from studies.running import run_search
+from studies.search import DECLARED, Search, begun_search, build_search, load_search
 
 STUDIES = "runs/search"
 

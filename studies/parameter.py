@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from deepnlp.options import Option
-from deepnlp.studies.study import check_keys
 from deepnlp.training import TrainConfig
 from deepnlp.training.config import all_options
+from studies.study import check_keys
 
 KEYS = ("choices", "low", "high", "step", "log")  # of its table in the TOML file
 SYNTAX = "OPTION=LOW:HIGH, OPTION=LOW:HIGH:STEP, OPTION=LOW:HIGH:log or OPTION=VALUE,VALUE,..."

@@ -1,6 +1,6 @@
 """One process of a study, which trains one run; a trial is judged after each epoch.
 
-``running.run_worker`` begins it: ``python -m deepnlp.studies.training BACKEND FOLDER``. A line on
+``running.run_worker`` begins it: ``python -m studies.training BACKEND FOLDER``. A line on
 standard input stands for Ctrl-C. The process ends when its standard input does, so that it does not
 outlive a parent that was killed.
 """
@@ -17,9 +17,9 @@ import numpy as np
 from deepnlp import backend
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.files.writing import locked
-from deepnlp.studies.logs import ENDED, FINISHED, OUT_OF_MEMORY, Logs, Run
-from deepnlp.studies.search import DECLARED, Search, begun_search
 from deepnlp.training import Hook, RunFolder, TrainConfig, train
+from studies.logs import ENDED, FINISHED, OUT_OF_MEMORY, Logs, Run
+from studies.search import DECLARED, Search, begun_search
 
 HALVING = 3  # of so many trials successive halving lets one go on
 CODES = {"finished": 0, "pruned": 0, "interrupted": 130, "busy": 75}  # busy: in another process

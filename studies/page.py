@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.studies.logs import DIVERGED, ENDED, NOT_RUN, Logs, Run
-from deepnlp.studies.parameter import text
-from deepnlp.studies.sampling import can_estimate_importance
-from deepnlp.studies.search import Search
-from deepnlp.studies.study import PAGES, Column
-from deepnlp.studies.table import Table
 from deepnlp.training.result import figure_text
+from studies.logs import DIVERGED, ENDED, NOT_RUN, Logs, Run
+from studies.parameter import text
+from studies.sampling import can_estimate_importance
+from studies.search import Search
+from studies.study import PAGES, Column
+from studies.table import Table
 
 NO_VALUE = "-"
 

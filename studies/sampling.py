@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import required
-from deepnlp.studies.logs import FINISHED, Run
-from deepnlp.studies.search import Search
+from studies.logs import FINISHED, Run
+from studies.search import Search
 
 ATTEMPTS = 50  # draws until one is new
 FEWEST = 5  # finished trials from which importance can be estimated

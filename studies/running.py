@@ -22,17 +22,17 @@ from deepnlp.backend import threads
 from deepnlp.datasets.files import data_folder
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import locked
-from deepnlp.studies.logs import FINISHED, Logs
-from deepnlp.studies.sampling import draw_values, require_optuna
-from deepnlp.studies.search import LOCK, Search, begin_study
-from deepnlp.studies.table import Table
-from deepnlp.studies.training import CODES, FAILED
 from deepnlp.training import TrainConfig
 from deepnlp.training.result import figure_text
+from studies.logs import FINISHED, Logs
+from studies.sampling import draw_values, require_optuna
+from studies.search import LOCK, Search, begin_study
+from studies.table import Table
+from studies.training import CODES, FAILED
 
 POLL = 0.2  # seconds between two looks whether a run of another command is left
 THREADS = "DEEPNLP_NUM_THREADS"
-WORKER = [sys.executable, "-m", "deepnlp.studies.training"]
+WORKER = [sys.executable, "-m", "studies.training"]
 
 Say = Callable[[str], None]
 
@@ -187,7 +187,7 @@ def run_table(
     ValueError
         If ``only`` names what the table does not have.
     """
-    from deepnlp.studies.figure import write_page  # matplotlib takes a second to import
+    from studies.figure import write_page  # matplotlib takes a second to import
 
     asked = table.names_of(only)
     logs, ours = Logs(table, results / table.folder), Logs(table, runs / table.name)

@@ -5,7 +5,8 @@ of the machine, the same command goes on. When a run has finished, its options, 
 result are copied to RESULTS/TABLE/ROW-SEED, and the page RESULTS/TABLE.md is written from such
 copies alone. Finished runs are not repeated; one with other options than the table's is refused.
 
-examples:
+Examples
+--------
   deepnlp reproduce
   deepnlp reproduce glove
   deepnlp reproduce glove --only frozen-tied-50 trained-tied-50-1   a row, and one run of another
@@ -21,11 +22,11 @@ from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.shared import Answer
 from deepnlp.files.tables import table
 from deepnlp.options import Option
-from deepnlp.studies.logs import FINISHED, NOT_RUN, Logs
-from deepnlp.studies.running import run_table
-from deepnlp.studies.search import Search
-from deepnlp.studies.study import declared_names
-from deepnlp.studies.table import Table, load_table
+from studies.logs import FINISHED, NOT_RUN, Logs
+from studies.running import run_table
+from studies.search import Search
+from studies.study import declared_names
+from studies.table import Table, load_table
 
 Results = Annotated[str, Option("logs and pages", metavar="DIR")]
 Take = Annotated[str | None, Option(metavar="DIR", either="what")]
@@ -113,7 +114,7 @@ def write_page(
     if take is not None:
         taken = Logs(study, Path(results) / study.folder).take(Path(take))
         say(f"taken in: {', '.join(taken)}")
-    from deepnlp.studies import figure  # matplotlib takes a second to import
+    from studies import figure  # matplotlib takes a second to import
 
     page = figure.write_page(study, Path(results))
     facts = {study.kind: study.name, "page": str(page), "state": state}

@@ -11,11 +11,11 @@ from typing import Any
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import write_whole
-from deepnlp.studies.study import Study
 from deepnlp.tasks import TASKS
 from deepnlp.training import Result, RunFolder, TrainConfig
 from deepnlp.training.result import DIVERGED, FINISHED, OUT_OF_MEMORY, PRUNED, is_figure
 from deepnlp.training.runfolder import PLACES
+from studies.study import Study
 
 LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
 ENDED = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY)  # again they would end in the same way

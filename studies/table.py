@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from deepnlp.options import to_toml
-from deepnlp.studies.study import Column, Study, build_part, differences, load_declared
 from deepnlp.tasks import TASKS
 from deepnlp.training import TrainConfig, configure
+from studies.study import Column, Study, build_part, differences, load_declared
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 

@@ -21,12 +21,12 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import write_whole
 from deepnlp.plots.curves import THOUSANDS, curves
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
-from deepnlp.studies.logs import DIVERGED, FINISHED, Logs, Run
-from deepnlp.studies.page import Line, page_of, table_lines
-from deepnlp.studies.parameter import text
-from deepnlp.studies.sampling import importances
-from deepnlp.studies.search import Search
-from deepnlp.studies.table import FigureOf, Panel, Table
+from studies.logs import DIVERGED, FINISHED, Logs, Run
+from studies.page import Line, page_of, table_lines
+from studies.parameter import text
+from studies.sampling import importances
+from studies.search import Search
+from studies.table import FigureOf, Panel, Table
 
 WIDTH = 7.2  # inches
 TICKS = 10  # along all panels of a table together
@@ -46,7 +46,7 @@ def write_page(study: Table | Search, results: Path) -> Path:
     Raises
     ------
     DeepNLPError
-        As :func:`deepnlp.studies.page.render`; and if a search has no logs, as there is nothing to
+        As :func:`studies.page.render`; and if a search has no logs, as there is nothing to
         draw.
     """
     folder = results / study.folder

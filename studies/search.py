@@ -12,10 +12,10 @@ from typing import Annotated, Any
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import locked, write_whole
 from deepnlp.options import Option, check_options, options_of, to_toml, values_of
-from deepnlp.studies.logs import FINISHED, Run, judged_by
-from deepnlp.studies.parameter import KEYS, Parameter, build_parameter, text
-from deepnlp.studies.study import Study, check_keys, differences, load_declared
 from deepnlp.training import TrainConfig, configure
+from studies.logs import FINISHED, Run, judged_by
+from studies.parameter import KEYS, Parameter, build_parameter, text
+from studies.study import Study, check_keys, differences, load_declared
 
 DECLARED, LOCK = "search.toml", "study.lock"  # in the folder of a search that is run
 
