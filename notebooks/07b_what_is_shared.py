@@ -238,7 +238,7 @@ check("7.5", MyTied)
 # bottleneck`, whose figure writes $n$ for $H$ and $m$ for $D$, as the paper does:
 #
 # ![Time of scores, softmax and loss over D, for 10,000 and 50,000
-# words](../docs/images/performance-bottleneck.png)
+# words](../docs/maintaining/images/performance-bottleneck.png)
 #
 # The time falls less than the multiplications, because the $V$ exponentials of the softmax stay. A
 # model may also predict fewer words than it reads: with `output_ids` input and output have
