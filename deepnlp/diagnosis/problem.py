@@ -21,7 +21,7 @@ from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Input
-from deepnlp.gradcheck.walking import mapped
+from deepnlp.gradcheck.walking import copy_of, mapped
 
 
 @dataclass
@@ -392,7 +392,7 @@ def elsewhere(subject: Subject, rng: Any, sizes: Collection[int]) -> Subject:
     Along the axes of some sizes its inputs have two entries more; then its weights stay. A loss
     whose backward takes no other gradient than 1 keeps this.
     """
-    subject = copy.deepcopy(subject)
+    subject = copy_of(subject)
     subject.restore()
     subject.inputs[:] = mapped(lambda one: _longer(one, sizes), subject.inputs)
     for variable in subject.variables.values():

@@ -1,6 +1,5 @@
 """Why a gradient is wrong: the diagnosis is asked, and what else is known is added."""
 
-import copy
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from deepnlp.gradcheck.checks import compare
 from deepnlp.gradcheck.report import Check, Row
 from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject, in_numpy_form
-from deepnlp.gradcheck.walking import is_real, near, states_kept
+from deepnlp.gradcheck.walking import copy_of, is_real, near, states_kept
 
 
 def explain(subject: Subject, rows: list[Row], failed: list[Row], is_along: bool) -> None:
@@ -123,7 +122,7 @@ def _means(subject: Subject, rows: list[Row]) -> tuple[dict[str, int], list[Chec
     A mean stays what it is where every sample is given twice, whatever else is wrong with it.
     """
     for axis, letter, n in _axes_of_samples(subject):
-        twice = copy.deepcopy(subject)
+        twice = copy_of(subject)
         for values in (twice.inputs, twice.weights):
             for k, value in enumerate(values):
                 is_ids = numpy.asarray(value).dtype.kind in "iu"

@@ -5,7 +5,6 @@ module, a class or an enclosing function holds is copied before it is read.
 """
 
 import builtins
-import copy
 import functools
 import inspect
 import math
@@ -19,9 +18,10 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.rewriting import allowed
-from deepnlp.diagnosis.rewriting.snapshot import Snapshot
-from deepnlp.diagnosis.rewriting.sources import is_foreign
+from deepnlp.diagnosis.evaluating import allowed
+from deepnlp.diagnosis.evaluating.snapshot import Snapshot
+from deepnlp.diagnosis.evaluating.sources import is_foreign
+from deepnlp.gradcheck.walking import copy_of
 
 
 class RefusedError(Exception):
@@ -119,7 +119,7 @@ class Guard:
         if id(value) in self.kept or not is_mutable(value):
             return value
         if id(value) not in self.copies:
-            made = copy.deepcopy(value)
+            made = copy_of(value)
             self.copies[id(value)] = value, made, Snapshot([made])
         return self.copies[id(value)][1]
 
@@ -186,13 +186,12 @@ class Guard:
         """An operator of the learner's own type of numbers."""
         if isinstance(a, _TYPES) and isinstance(b, _TYPES):
             return function(a, b)  # int | float
-        name = function.__name__.strip("_")
-        bare = name.removeprefix("i") if name[1:] in _NAMES else name
-        for this, other, method in ((a, b, name), (a, b, bare), (b, a, f"r{bare}")):
-            found = self._static(type(this), f"__{method}__")
+        for this, other, method in operators_of(function, a, b):
+            found = self._static(type(this), method)
             if _is_learners(found):
                 return self._evaluated(found)(this, other)
-        raise RefusedError(f"{bare} of a {type(a).__name__} and a {type(b).__name__}")
+        name = function.__name__.strip("_")
+        raise RefusedError(f"{name} of a {type(a).__name__} and a {type(b).__name__}")
 
     def item(self, held: Any, index: Any) -> Any:
         """``held[index]``."""
@@ -250,6 +249,10 @@ class Guard:
         is_of_class = held is not None and not hasattr(type(held), "__set__")
         return self._bound(getattr(owner, name)) if is_of_class else getattr(owner, name)
 
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        """``owner.name = value``."""
+        setattr(self.own(owner), name, value)
+
     def _bound(self, value: Any) -> Any:
         """A method of a class as it is, data as a copy."""
         return value if isinstance(value, MethodType) else self.copied(value)
@@ -277,7 +280,7 @@ class Guard:
             if kind in _HASHED and function in _SPECIAL:
                 return _SPECIAL[function](self, *args, **options)
             name = getattr(function, "__name__", "")
-        if not (is_method and type(function.__self__) in _CONTAINERS):  # which call nothing
+        if not (is_method and type(function.__self__) in CONTAINERS):  # which call nothing
             args = [self._argument(one) for one in args]
         options = {key: self._argument(one) for key, one in options.items()}
         if name in allowed.GROWS:
@@ -361,7 +364,7 @@ class Guard:
         return self.get(owner, name)
 
     def _setattr(self, owner: Any, name: str, value: Any) -> None:
-        setattr(self.own(owner), name, value)
+        self.set(owner, name, value)
 
     def _range(self, *bounds: int) -> range:
         found = range(*bounds)
@@ -376,6 +379,15 @@ _SPECIAL: dict[Any, Any] = {
     print: lambda guard, *args, **options: None,  # silent where it is not the learner's own run
 }  # fmt: skip
 _TYPES = (type, UnionType)
+
+
+def operators_of(function: Any, a: Any, b: Any) -> list[tuple[Any, Any, str]]:
+    """The methods that an operator may call: of which operand, with which other, its name."""
+    name = function.__name__.strip("_")
+    bare = name.removeprefix("i") if name[1:] in _NAMES else name
+    return [(a, b, f"__{name}__"), (a, b, f"__{bare}__"), (b, a, f"__r{bare}__")]
+
+
 _OPEN = frozenset({ModuleType, FunctionType, MethodType, numpy.ufunc})
 _FIXED = frozenset({ModuleType, FunctionType, type, int, float, bool, str, numpy.ufunc,
                     type(numpy.sum), type(len)})  # fmt: skip
@@ -383,7 +395,7 @@ _METHOD, _DISPATCHED = type(len), type(numpy.sum)
 _HASHED = frozenset({_METHOD, _DISPATCHED, type, FunctionType})
 _SMALL = 512  # arrays of fewer numbers can be multiplied in any way
 _SEQUENCES = (list, tuple, str, bytes)
-_CONTAINERS = frozenset({list, set, dict, deque})
+CONTAINERS = frozenset({list, set, dict, deque})
 _NAMES = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift",
           "and", "or", "xor")  # fmt: skip
 _DUNDERS = ("__class__", "__name__", "__len__", "__call__", "__init__", "__qualname__", "__dict__")
@@ -443,6 +455,13 @@ def _is_of_the_package(value: Any) -> bool:
     room, _, part = _module_of(value).partition(".")
     is_walking = part == "gradcheck.walking"
     return room == "deepnlp" and (is_walking or part.partition(".")[0] in allowed.PACKAGE)
+
+
+def is_written_for_learners(function: Any) -> bool:
+    """Whether a function of this package is evaluated where a forward is followed."""
+    module = _module_of(function)
+    is_of_forms = module.startswith("deepnlp.gradcheck") and "walking" not in module
+    return is_of_forms or (_is_of_the_package(function) and "walking" not in module)
 
 
 def _is_shared(function: Any) -> bool:

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
-from deepnlp.diagnosis.rewriting.guard import Computed, Guard, LimitError, RefusedError
-from deepnlp.diagnosis.rewriting.sources import tree_of
+from deepnlp.diagnosis.evaluating.guard import Computed, Guard, LimitError, RefusedError
+from deepnlp.diagnosis.evaluating.sources import tree_of
 
 _BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -121,12 +121,13 @@ class Evaluated(Computed):
 class Frame:
     """The variables of a function that runs."""
 
-    __slots__ = ("function", "names", "outer")
+    __slots__ = ("caller", "function", "names", "outer")
 
     def __init__(
         self, function: Evaluated, names: dict[str, Any], outer: Frame | None = None
     ) -> None:
         self.function, self.names, self.outer = function, names, outer
+        self.caller = function.evaluator.at
 
 
 Code: TypeAlias = Callable[[Frame], Any]
@@ -148,13 +149,16 @@ class Evaluator:
         Is called with a function and its frame when it returns.
     on_statement : callable, optional
         Is called with a statement that was run and the frame.
+    at : (node, Frame), optional
+        What is evaluated, where that is noted.
     watched : ast.AST
         An expression that is handed to ``watcher``, with the frame, in place of being evaluated.
         The statement that holds it has to be read anew before and after.
     """
 
     def __init__(self, prepare: Callable[[FunctionType, Any], Any] | None = None) -> None:
-        self.guard = Guard(self)
+        self.guard = self._new_guard()
+        self.at: tuple[Any, Frame] | None = None
         self.on_return: Callable[[Evaluated, Frame], None] | None = None
         self.on_statement: Callable[[ast.stmt, Frame], None] | None = None
         self.watched: Any = None
@@ -176,6 +180,9 @@ class Evaluator:
             for name in dir(self)
             if name.startswith("_of_")
         }
+
+    def _new_guard(self) -> Guard:
+        return Guard(self)
 
     def function(self, function: FunctionType) -> Evaluated:
         """The form of a learner's function that only computes."""
@@ -267,8 +274,8 @@ class Evaluator:
             attribute = target.attr
 
             def change_attribute(frame: Frame) -> None:
-                owner, name = guard.own(owner_of(frame)), _private(attribute, frame)
-                setattr(owner, name, change(guard.get(owner, name), value(frame)))
+                owner, name = owner_of(frame), _private(attribute, frame)
+                guard.set(owner, name, change(guard.get(owner, name), value(frame)))
 
             return change_attribute
         index_of = self._code(target.slice)
@@ -281,7 +288,7 @@ class Evaluator:
 
     def _store(self, target: Any) -> Callable[[Any, Frame], None]:
         """What stores a value in a target."""
-        kind, own = type(target), self.guard.own
+        kind, own, put = type(target), self.guard.own, self.guard.set
         if kind is ast.Name:
             name = target.id
 
@@ -293,7 +300,7 @@ class Evaluator:
             owner_of, attribute = self._code(target.value), target.attr
 
             def store_attribute(value: Any, frame: Frame) -> None:
-                setattr(own(owner_of(frame)), _private(attribute, frame), value)
+                put(owner_of(frame), _private(attribute, frame), value)
 
             return store_attribute
         if kind is ast.Subscript:

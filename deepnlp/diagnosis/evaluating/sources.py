@@ -43,11 +43,18 @@ def tree_of(code: CodeType) -> Any:
 
 @cache
 def source_of_function(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
-    """The function of a code object in its file; None for a lambda beside another of its line."""
+    """The function of a code object in its file."""
     found: list[ast.FunctionDef | ast.Lambda] = []
     for node in ast.walk(tree_of_file(code.co_filename)):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
             if (getattr(node, "name", "<lambda>"), first) == (code.co_name, code.co_firstlineno):
                 found.append(node)
+    if len(found) > 1:  # lambdas in one line
+        places = set(code.co_positions())
+        found = [one for one in found if _place_of(one.body) in places]
     return found[0] if len(found) == 1 else None
+
+
+def _place_of(node: Any) -> tuple[int, int, int, int]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
