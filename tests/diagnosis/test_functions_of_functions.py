@@ -1,5 +1,7 @@
 """Code that calls functions with a backward of their own: the wrong one is named, with its line."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -83,7 +85,7 @@ def scaled(x, w):
     return torch.relu(Scale.apply(x @ w, 3.0))
 
 
-# --- An engine as that of Deep Learning from Scratch 3 ----------------------------------------------
+# --- An engine as that of Deep Learning from Scratch 3 --------------------------------------------
 
 
 class Variable:
@@ -208,7 +210,7 @@ CASES = {
 def test_the_wrong_function_is_named_with_its_line(name):
     function, *inputs = CASES[name]
     (cause,) = check_gradients(function, *inputs).causes
-    with open(__file__) as file:
-        (line,) = [k for k, text in enumerate(file, 1) if text.endswith(f"  # {name}\n")]
+    lines = Path(__file__).read_text().splitlines()
+    (line,) = [k for k, text in enumerate(lines, 1) if text.endswith(f"  # {name}")]
     assert f"line {line}" in cause.evidence, cause
     assert cause.name != "unknown" or name == "merge"

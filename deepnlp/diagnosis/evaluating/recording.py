@@ -198,7 +198,11 @@ class _Open(Guard):
             return vectorized(self._tape, self.callable(function.pyfunc), function, args)
         made = self.callable(function)
         is_holder = type(getattr(function, "__self__", None)) in CONTAINERS
-        if made is function and not is_holder and not (_is_hashed(function) and function in HOLDERS):
+        if (
+            made is function
+            and not is_holder
+            and not (_is_hashed(function) and function in HOLDERS)
+        ):
             args = list(map(self._argument, args))
             options = {key: self._argument(one) for key, one in options.items()}
         return made(*args, **options)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.backward import backward_of
-from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.rewriting.forms import (
     of_expressions,
     of_indices,
