@@ -7,7 +7,7 @@ import textwrap
 from abc import ABC, abstractmethod
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache, reduce
 from operator import getitem
 from typing import Any, NamedTuple
@@ -37,30 +37,41 @@ Place = tuple[Any, Any]
 """The container and the key of a gradient."""
 
 
-def gradient_names(key: Any) -> tuple[str, ...]:
+def gradient_names(key: Any, others: Container[Any] = ()) -> tuple[str, ...]:
     """The usual names of the gradient of something, the likeliest first.
+
+    Parameters
+    ----------
+    key : str or int
+    others : container
+        What else there is: beside ``w``, ``dw`` is not the gradient of ``W``.
 
     >>> gradient_names("W")[:4]
     ('dW', 'grad_W', 'W_grad', 'd_W')
     """
-    return _gradient_names(str(key))
+    return tuple(name for one in _spelt(str(key), others) for name in _gradient_names(one))
 
 
 @cache
 def _gradient_names(key: str) -> tuple[str, ...]:
+    return tuple(form.format(key) for form in usual.GRADIENT_FORMS)
+
+
+def _spelt(key: str, others: Container[Any]) -> list[str]:
+    """The ways to write a name, without those that are the names of others."""
     spelt = [key, key.strip("_"), key.lower(), key.strip("_").lower(), key.replace("_", "")]
-    forms = usual.GRADIENT_FORMS
-    return tuple(form.format(one) for one in dict.fromkeys(spelt) for form in forms)
+    return [one for one in dict.fromkeys(spelt) if one == key or one not in others]
 
 
-def belongs(name: str, key: Any) -> bool:
+def belongs(name: str, key: Any, others: Container[Any] = ()) -> bool:
     """Whether a gradient of that name is that of a variable of this key.
 
-    >>> belongs("dW", "W"), belongs("W", "W"), belongs("dx", "W")
-    (True, True, False)
+    >>> belongs("dW", "W"), belongs("W", "W"), belongs("dx", "W"), belongs("dw", "W", ["w", "W"])
+    (True, True, False, False)
     """
     key = str(key)
-    return bool(name) and (name in (key, key.lower()) or name in gradient_names(key))
+    is_same = name == key or (name == key.lower() and name not in others)
+    return bool(name) and (is_same or name in gradient_names(key, others))
 
 
 class Variable(ABC):
@@ -257,7 +268,8 @@ class Attribute(Variable):
 
     def place(self) -> Place | None:
         """Where its gradient is, under any of the usual names; None if it is not beside it."""
-        entries, names = self.holder.entries, gradient_names(self.key)
+        entries = self.holder.entries
+        names = gradient_names(self.key, entries if _is_dict(entries) else ())
         if isinstance(self.key, str) and self.key in usual.DATA:  # a box with its gradient
             return _of_names(entries, usual.GRAD)
         found = _of_names(entries, names)
@@ -276,13 +288,18 @@ class Attribute(Variable):
         for name in usual.GRADS:  # beside it, or beside a list of weights
             yield named.get(name), next(iter(numbers), sys.maxsize)
         position = [key for key, _ in items(entries)].index(self.key)
+        is_listed = isinstance(self.holder.owner, list | dict | tuple | deque)
         node, way = self.holder, list[Any]()
         while node.up is not None:  # at the same place, as in grads[0]["W"] or dcell.W
             beside = node.up.entries
             for name in [*gradient_names(node.key), *usual.GRADS] if _is_dict(beside) else []:
                 twin = reduce(_inside, way, beside.get(name))
-                if twin is not None and twin is not self.holder.owner:
-                    yield entries_of(twin), position
+                is_place = twin is not None and getattr(twin, "dtype", object) == object
+                if is_place and twin is not self.holder.owner:
+                    yield (
+                        entries_of(twin),
+                        position if self.is_array and (way or is_listed) else sys.maxsize,
+                    )
             node, way = node.up, [node.key, *way]
 
     def told_missing(self) -> str:
@@ -440,6 +457,12 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
         Those whose gradient is nowhere else: it may be returned behind those of the inputs.
     """
     both: list[Input | Attribute] = [*inputs, *weights]
+    keys = [str(variable.key) for variable in both]
+
+    def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
+        """The variable that a part belongs to by its name."""
+        return next((v for v in variables if belongs(part.name, v.key, keys)), None)
+
     for variable in both:
         variable.returned, variable.is_returned = None, False
     keyed = [(part, _owner(part, both)) for part in given if part.is_key]
@@ -501,11 +524,6 @@ def _left_over(keyed: list[tuple[Part, Any]], weights: list[Attribute]) -> list[
     free = [(v.get().shape, v) for v in weights if id(v) not in owned]
     seen = Counter(shape for shape, _ in [*keys, *free])
     return [(k, v) for of_k, k in keys for of_v, v in free if of_k == of_v and seen[of_k] == 2]
-
-
-def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
-    """The variable that a part belongs to by its name."""
-    return next((v for v in variables if belongs(part.name, v.key)), None)
 
 
 def _may_be_gradient(part: Part) -> bool:
