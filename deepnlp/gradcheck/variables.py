@@ -281,12 +281,13 @@ class Attribute(Variable):
     def _twins(self) -> Iterator[tuple[Any, int]]:
         """Containers that may hold gradients, each with the position that would be its own."""
         entries = self.holder.entries
-        named = entries if _is_dict(entries) else {}
-        listed: Any = next((named[name] for name in usual.PARAMS if name in named), None)
-        is_list = isinstance(listed, _LISTS)
-        numbers = [k for k, one in enumerate(listed) if one is self.value] if is_list else []
-        for name in usual.GRADS:  # beside it, or beside a list of weights
-            yield named.get(name), next(iter(numbers), sys.maxsize)
+        for owner in self._owners():  # beside it, or beside a list of weights
+            named = owner.entries if _is_dict(owner.entries) else {}
+            listed: Any = next((named[name] for name in usual.PARAMS if name in named), None)
+            is_list = isinstance(listed, _LISTS)
+            numbers = [k for k, one in enumerate(listed) if one is self.value] if is_list else []
+            for name in usual.GRADS if numbers or owner is self.holder else ():
+                yield named.get(name), next(iter(numbers), sys.maxsize)
         position = [key for key, _ in items(entries)].index(self.key)
         is_listed = isinstance(self.holder.owner, list | dict | tuple | deque)
         node, way = self.holder, list[Any]()
@@ -301,6 +302,13 @@ class Attribute(Variable):
                         position if self.is_array and (way or is_listed) else sys.maxsize,
                     )
             node, way = node.up, [node.key, *way]
+
+    def _owners(self) -> Iterator[Holder]:
+        """What it stands in, from within."""
+        holder: Holder | None = self.holder
+        while holder is not None:
+            yield holder
+            holder = holder.up
 
     def told_missing(self) -> str:
         """A sentence on what was looked for, where there is no gradient."""
@@ -433,7 +441,7 @@ def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> lis
     shape : tuple of int, optional
         Of the only input: a list of that shape is one gradient.
     """
-    if isinstance(returned, list) and shape is not None and _shape_of(returned) == shape:
+    if isinstance(returned, list) and shape is not None and shape_of(returned) == shape:
         return [Part("", returned)]
     keyed = [(path[-1] if path else None, value) for path, value in leaves(returned)]
     found = [
@@ -498,7 +506,7 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
         _give(variable, part)
     for part in rest:
         left = [v for v in weights if not v.is_returned and part.value is not None]
-        alike = [v for v in left if numpy.shape(part.value) == v.get().shape]
+        alike = [v for v in left if shape_of(part.value) == v.get().shape]
         if owner := _owner(part, left) or next(iter(alike), None):
             _give(owner, part)
 
@@ -507,7 +515,7 @@ def _by_shape(inputs: list[Input], given: list[Part]) -> list[tuple[Input, Part]
     """Each part and the next input of its shape; nothing if there is one without."""
     left = iter(inputs)
     alike = [
-        next((v for v in left if _shape_of(part.value) == v.get().shape), None) for part in given
+        next((v for v in left if shape_of(part.value) == v.get().shape), None) for part in given
     ]
     pairs = zip(alike, given, strict=True)
     return [(v, part) for v, part in pairs if v is not None] if None not in alike else []
@@ -519,7 +527,7 @@ def _left_over(keyed: list[tuple[Part, Any]], weights: list[Attribute]) -> list[
     A key with a number, such as "b3" beside b1 and b2, is that of another weight.
     """
     unknown = [part for part, owner in keyed if owner is None and not part.name[-1:].isdigit()]
-    keys = [(_shape_of(part.value), part) for part in unknown]
+    keys = [(shape_of(part.value), part) for part in unknown]
     owned = {id(owner) for _, owner in keyed}
     free = [(v.get().shape, v) for v in weights if id(v) not in owned]
     seen = Counter(shape for shape, _ in [*keys, *free])
@@ -537,10 +545,11 @@ def _give(variable: Input | Attribute, part: Part) -> None:
 
 def _fit(pairs: Sequence[tuple[Input, Part]]) -> bool:
     """Whether every gradient has the shape of its input."""
-    return bool(pairs) and all(_shape_of(part.value) == v.get().shape for v, part in pairs)
+    return bool(pairs) and all(shape_of(part.value) == v.get().shape for v, part in pairs)
 
 
-def _shape_of(value: Any) -> tuple[int, ...] | None:
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """The shape of an array; None of lists of several lengths."""
     try:
         return numpy.shape(value)
     except ValueError:

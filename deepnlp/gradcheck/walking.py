@@ -369,6 +369,10 @@ class Kept(NamedTuple):
             self.value[...] = self.content
         _put(self.owner, self.key, self.value)
 
+    def now(self) -> Any:
+        """What stands in the place now."""
+        return _get(entries_of(self.owner), self.key)
+
     def differs(self, now: Any) -> bool:
         """Whether a value is another object, or an array with other contents."""
         is_changed = self.content is not None and not same(self.value, self.content)
