@@ -6,6 +6,7 @@ differs; :mod:`deepnlp.gradcheck.forms` says which form code has.
 """
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,8 +14,8 @@ import numpy
 
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.engines import go_backward, gradient_of, is_operation, leaf
-from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.labels import Cost, costs_of
+from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.names import ANSWERS, CACHES, GRADIENT, OUTPUT, RATE
 from deepnlp.gradcheck.translating import in_numpy
 from deepnlp.gradcheck.variables import belongs, names_returned
@@ -462,6 +463,11 @@ class Context:
         """Keep values for backward, which finds them in ``saved_tensors``."""
         self.saved_tensors = values
 
+    def settle(self, *values: Any) -> None:
+        """Take what torch is told of outputs and gradients, which makes no difference here."""
+
+    mark_dirty = mark_non_differentiable = set_materialize_grads = settle
+
     @property
     def saved_values(self) -> tuple[Any, ...]:
         """The same, as MiniTorch calls them."""
@@ -550,6 +556,23 @@ class Nodes(OfNodes):
 
 class TorchFunction(Nodes):
     """A ``torch.autograd.Function``."""
+
+    def go_back(self, dys: list[Any]) -> Any:
+        """The gradients; by its backward alone where torch refuses their shapes."""
+        try:
+            return super().go_back(dys)
+        except RuntimeError as error:
+            if "invalid gradient" not in str(error):
+                raise
+        kind, context = self.code.forward.kind, Context()  # type: ignore[attr-defined]
+        inputs = list(mapped(_detached, self._inputs))
+        if kind.setup_context is sys.modules["torch"].autograd.Function.setup_context:
+            kind.forward(context, *inputs)
+        else:
+            kind.setup_context(context, tuple(inputs), kind.forward(*inputs))
+        pairs = zip(self._outputs, dys, strict=True)
+        given = [_detached(leaf(self._results[k], numpy.asarray(dy))) for k, dy in pairs]
+        return mapped(plain, kind.backward(context, *given))
 
     def in_numpy(self, name: str, inputs: list[Any]) -> tuple[Any, Any] | None:
         """Its forward and its backward, as functions with a context."""

@@ -295,12 +295,10 @@ class Attribute(Variable):
             beside = node.up.entries
             for name in [*gradient_names(node.key), *usual.GRADS] if _is_dict(beside) else []:
                 twin = reduce(_inside, way, beside.get(name))
-                is_place = twin is not None and getattr(twin, "dtype", object) == object
-                if is_place and twin is not self.holder.owner:
-                    yield (
-                        entries_of(twin),
-                        position if self.is_array and (way or is_listed) else sys.maxsize,
-                    )
+                is_numeric = isinstance(twin, numpy.ndarray) and twin.dtype.kind != "O"
+                if twin is not None and twin is not self.holder.owner and not is_numeric:
+                    is_ordered = self.is_array and (bool(way) or is_listed)
+                    yield entries_of(twin), position if is_ordered else sys.maxsize
             node, way = node.up, [node.key, *way]
 
     def _owners(self) -> Iterator[Holder]:
