@@ -212,11 +212,12 @@ def _check(comparison: Comparison) -> Report:
         told = f"not differentiable at {', '.join(kinks)} (a kink or a tie): checked a little aside"
         remarks.append(Check("kinks", True, told))
         rows = comparison.rows_aside()
-    elif all(row.ok for row in rows) and not is_along:
+    rows = comparison.note_small(rows)
+    if not any(row.is_wrong for row in rows) and not (is_along or lines or kinks):
         rows = comparison.rows_elsewhere() or rows
-    if not all(row.ok for row in rows):
+    if any(row.is_wrong for row in rows):
         remarks += _explain(comparison, rows, failed)
-    if not is_along and not all(row.ok for row in rows):
+    if not is_along and any(row.is_wrong for row in rows):
         with suppress(Exception):  # a file that backward writes is left as these inputs leave it
             subject.analytic_gradients()
     rows += [_missing(subject, held) for held in subject.missing] + failed
@@ -233,7 +234,7 @@ def _explain(comparison: Comparison, rows: list[Row], failed: list[Row]) -> list
     subject, is_along = comparison.subject, comparison.method == "direction"
     shapes = [w.shape for w in subject.weights] if not is_along else []
     means = accept_means(subject, rows) if any(shapes) else []
-    if not all(row.ok for row in rows) and not _is_of_operation(subject, rows):
+    if any(row.is_wrong for row in rows) and not _is_of_operation(subject, rows):
         explain(subject, rows, failed, is_along)
     as_sums = []
     if shapes and all(shapes):
@@ -260,7 +261,7 @@ def _is_of_operation(subject: Subject, rows: list[Row]) -> bool:
     causes = _causes_of_operation(subject) if subject.caller.is_engine else []
     is_known = bool(causes) and causes[0].name != c.UNKNOWN
     for row in rows if is_known else ():
-        row.causes = row.causes if row.ok else causes
+        row.causes = causes if row.is_wrong else row.causes
     return is_known
 
 

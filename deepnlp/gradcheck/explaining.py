@@ -19,13 +19,13 @@ def explain(subject: Subject, rows: list[Row], failed: list[Row], is_along: bool
     """Give wrong rows their causes; along a direction the diagnosis is not asked."""
     lines = subject.caller.lines
     if lines is not None:
-        bad = next(row for row in rows if not row.ok)
+        bad = next(row for row in rows if row.is_wrong)
         bad.causes = [_named(subject, bad, lines.told(bad, rows))]
         return
     if not is_along:
         _diagnose(subject, rows, failed)
     not_linear = [row.causes[0] for row in failed if row.name == "linear in dy"]
-    for row in [row for row in rows if not row.ok]:
+    for row in [row for row in rows if row.is_wrong]:
         unknown = not row.causes or row.causes[0].name == c.UNKNOWN
         if subject.returns_nothing and row.name in subject.input_names:
             told = say("returned None", name=row.name)
@@ -62,7 +62,7 @@ def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
     except Exception as error:  # the verdict on the gradients stands without it
         told = f"{subject.name}: the diagnosis ended in {type(error).__name__}: {error}"
         for row in rows:
-            row.causes = row.causes or ([] if row.ok else [Cause(c.UNKNOWN, told)])
+            row.causes = row.causes or ([Cause(c.UNKNOWN, told)] if row.is_wrong else [])
 
 
 # --- Means over the samples -----------------------------------------------------------------------
@@ -74,7 +74,7 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
     So it is agreed where the gradient with respect to the outputs is that of a sum of losses, and
     the cost is their mean. Most must be means, and the others neither means nor sums.
     """
-    wrong = [row.name for row in rows if not row.ok]
+    wrong = [row.name for row in rows if row.is_wrong]
     if subject.input_names[:1] == wrong[:1]:
         return []
     for axis, letter, n in _axes_of_samples(subject):
@@ -154,5 +154,5 @@ def _is_multiple(row: Row, factor: float) -> bool:
 
 def _count_vague(rows: list[Row]) -> int:
     """How many wrong rows have no cause that says much."""
-    causes = [row.causes[0].name for row in rows if not row.ok and row.causes]
+    causes = [row.causes[0].name for row in rows if row.is_wrong and row.causes]
     return sum(name in (c.UNKNOWN, c.FACTOR) for name in causes)
