@@ -196,6 +196,8 @@ def _check(comparison: Comparison) -> Report:
         subject.weights = [numpy.ones_like(w) for w in subject.weights]
         analytic = subject.analytic_gradients()
         remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1"))
+    if (cost := subject.caller.way.cost) is not None:
+        remarks.append(Check("cost", True, say("cost", cost=cost.title)))
     checks: list[Check] = []
     failed: list[Row] = []
     if not is_along and lines is None:

@@ -126,7 +126,9 @@ def _means(subject: Subject, rows: list[Row]) -> tuple[dict[str, int], list[Chec
         twice = copy.deepcopy(subject)
         for values in (twice.inputs, twice.weights):
             for k, value in enumerate(values):
-                is_ids = numpy.asarray(value).dtype.kind in "iu"
+                if not isinstance(value, numpy.ndarray):
+                    continue
+                is_ids = value.dtype.kind in "iu"
                 if numpy.ndim(value) > 1 - is_ids and numpy.shape(value)[axis] == n:
                     values[k] = numpy.concatenate([value, value], axis)
         try:

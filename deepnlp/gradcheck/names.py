@@ -40,11 +40,23 @@ CACHES = (
 )  # fmt: skip
 """The argument of backward that takes what forward gave behind its outputs."""
 
-OUTPUT = re.compile(r"(y|out|outputs?|[aAzZh]|result)(_t|_next|_hat)?")
+OUTPUT = re.compile(r"(y|out|outputs?|[aAzZh]L?|[AZ]\d+|result|probs?|preds?)(_t|_next|_hat)?")
 """An argument of backward that takes the output of forward."""
 
-GRADIENT = re.compile(r"d(?!ata|ict|im)|g_?[a-z]?$|grad|delta|up|err|out_?grad", re.IGNORECASE)
+GRADIENT = re.compile(
+    r"d(?!ata|ict|im|ecay|amp|rop|epth|ebug|evice|t$)|g_?[a-z]?$|\w*grad|delta|up|err",
+    re.IGNORECASE,
+)
 """An argument of backward that takes a gradient."""
+
+ANSWERS = re.compile(r"(y|t|ts|labels?|targets?)(_?(true|one_?hot))?|one_?hot", re.IGNORECASE)
+"""An argument of backward that takes what the outputs should be, in the place of a gradient."""
+
+COST = re.compile(r"cost|loss|entropy|mse", re.IGNORECASE)
+"""A function of outputs and of what they should be."""
+
+RATE = re.compile(r"l(ea)?r(n(ing)?)?_?(rate)?|rate|eta|alpha|step_?size", re.IGNORECASE)
+"""An argument of backward that says how far the weights go."""
 
 DATA = ("data", "value", "val", "array")
 """Where a node of an engine, or a box, keeps its numbers."""

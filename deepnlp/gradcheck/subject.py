@@ -1,6 +1,7 @@
 """Code under test: its variables by name, and the gradients that its backward gives."""
 
 import contextlib
+import re
 import warnings
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -29,12 +30,15 @@ from deepnlp.gradcheck.variables import (
     local_names,
     parts,
     path_of,
+    shape_of,
 )  # fmt: skip
 from deepnlp.gradcheck.walking import (
     HostArray,
+    Kept,
     holders,
     is_box,
     is_real,
+    keep,
     leaves,
     mapped,
     near,
@@ -81,6 +85,7 @@ class Subject(Function):
         table: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._before: list[tuple[Variable, HostArray]] = []  # weights before a backward
+        self._updates: dict[str, Kept] = {}  # arrays without a gradient that backward changes
         super().__init__(adapter_of(layer, inputs, named or {}, table))
         self.constants = constants
         self.missing: list[Attribute] = []
@@ -108,19 +113,20 @@ class Subject(Function):
 
     def _expect_constants(self) -> None:
         known = [*self.input_names, *(held.name for held in self._held)]
-        keys = [*known, *(str(held.key) for held in self._held)]
-        keys += [str(path[-1]) for path, _ in leaves(self.inputs)]
+        keys = {part for held in self._held for part in _parts_of(held.name, held.key)}
+        for path, _ in leaves(self.inputs):
+            keys |= _parts_of(self.input_names[path[0]] + _inside(path), path[-1])
         if strange := [name for name in self.constants if name not in keys]:
             raise ValueError(say("constants", name=strange[0], known=", ".join(known)))
 
     def _add_input(self, position: int, path: tuple[Any, ...], value: Any) -> None:
         name = self.input_names[path[0]]
         if len(path) > 1:  # in a dict or a list
-            inside = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path[1:])
             is_known = str(path[-1]) in (*self.variables, *self.input_names)
-            name = name + inside if is_known or isinstance(path[-1], int) else str(path[-1])
-        is_constant = name in self.constants
-        is_label = name in LABELS and self.caller.lines is None
+            whole = name + _inside(path)
+            name = whole if is_known or isinstance(path[-1], int) else str(path[-1])
+        is_constant = not _parts_of(name, name).isdisjoint(self.constants)
+        is_label = bool({name, self.input_names[path[0]]} & {*LABELS}) and self.caller.lines is None
         if is_real(value) and not is_label and not is_constant:
             self.variables[name] = Input(self.inputs, path, name, position)
         elif isinstance(value, numpy.ndarray):
@@ -135,6 +141,7 @@ class Subject(Function):
         for variable, value in self._before:
             variable.set(value)
         self._before = []
+        put_back(self._updates.values())
         super().restore()
 
     def draw_states(self, rng: Generator) -> None:
@@ -150,11 +157,55 @@ class Subject(Function):
         self._held = [h for h in self._held if not h.holder.is_shared or self._influences(h)]
         weights = [*self._parameters.values(), *(h for h in self._held if h.is_float)]
         at_first = [(v, v.get()) for v in weights]
+        kept = {h.name: keep(h.holder.owner, h.key, h.value) for h in self._held if h.is_float}
         self._sort(self._first_pass())
         self._before = [(v, value) for v, value in at_first if v in self.variables.values()]
         found = self.read_gradients()
+        self._find_updates(kept)
+        if self.caller.way.cost is not None:
+            found = self._choose_cost()
         for held in self._without:  # forwards, which may touch gradients, so after the reading
             self._look_at(held)
+        return found
+
+    def _find_updates(self, kept: dict[str, Kept]) -> None:
+        """Find the arrays without a gradient that backward changed, to be put back from now on."""
+        given = {id(place[0][place[1]]) for h in self._held if (place := h.place())}
+        without = {h.name: h for h in self._without if h.is_float}
+
+        def look() -> None:
+            now = {n: kept[n].now() for n in without}
+            changed = [n for n, value in now.items() if kept[n].differs(value)]
+            self._updates |= {n: kept[n] for n in changed if id(now[n]) not in given}
+
+        look()
+        rates = self.caller.rates
+        with contextlib.suppress(Exception):
+            for name in rates if without else ():  # a step of 0 changes nothing
+                rates[name] = 1.0
+                self._pass()
+                look()
+        rates.update(dict.fromkeys(rates, 0.0))
+        put_back(self._updates.values())
+
+    def _choose_cost(self) -> dict[str, HostArray]:
+        """The gradients, with the cost to which most of them belong."""
+        ways = dict[int, tuple[Any, dict[str, HostArray]]]()
+        rng = numpy.random.default_rng(0)
+        for way in reversed(self.caller.ways):
+            self.caller.way = way
+            with contextlib.suppress(Exception), numpy.errstate(all="ignore"):
+                found = self.analytic_gradients()
+                fitting = {n: d for n, d in self.random_directions(rng).items()
+                           if found[n].shape == d.shape}  # fmt: skip
+                slopes = {n: self.slope({n: d}, "central") for n, d in fitting.items()}
+                ways[
+                    sum(
+                        abs(slope - (found[n] * fitting[n]).sum()) <= 1e-5 * abs(slope)
+                        for n, slope in slopes.items()
+                    )
+                ] = way, found
+        self.caller.way, found = ways[max(ways)]
         return found
 
     def gradients_for(self, weights: list[Any]) -> dict[str, HostArray]:
@@ -256,7 +307,7 @@ class Subject(Function):
         Empty where the outputs change, too: then it is a state that is carried on purpose.
         """
         self.restore()
-        other = list(mapped(_another, self.inputs))
+        other = list(mapped(_another, self.fresh_inputs()))
         at_first = self._carried.as_at_first() if self._carried else contextlib.nullcontext()
         try:
             with at_first, numpy.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
@@ -339,8 +390,10 @@ class Subject(Function):
         ]
         self.variables |= {v.name: v for v in self._returnable}
         self._without = [h for h in without if h.name not in self.variables]
+        untaken = dict.fromkeys(self.caller.outputs_not_taken, "backward takes no gradient of it")
+        self.not_checked |= untaken
         for name, variable in list(self.variables.items()):
-            if isinstance(variable, Input) and variable.returned is None:
+            if isinstance(variable, Input) and _is_nothing(variable):
                 reason = self._reason_for_none(variable)
                 if reason:
                     self.not_checked[name] = reason
@@ -349,6 +402,8 @@ class Subject(Function):
     def _reason_for_none(self, variable: Input) -> str:
         """Why an input may have no gradient; empty if it should have one."""
         key = variable.key
+        if variable.returned is not None:
+            return "a whole number, of which backward returns 0"
         if key.lower() == "y" and all(w.ndim == 0 for w in self.weights):
             return "labels"
         if GIVEN.search(key) or not self.caller.needs_gradient(variable.path):
@@ -398,10 +453,10 @@ class Subject(Function):
         if not inputs or not given or given[0].is_key:
             return True
         as_many = len(given) <= self._count + len(self._held)
-        return as_many and numpy.shape(given[0].value) == inputs[0].get().shape
+        return as_many and shape_of(given[0].value) == inputs[0].get().shape
 
     def _is_constant(self, held: Attribute) -> bool:
-        return held.name in self.constants or str(held.key) in self.constants
+        return not _parts_of(held.name, held.key).isdisjoint(self.constants)
 
     def _look_at(self, held: Attribute) -> None:
         """An array without a gradient: a constant, or a weight whose gradient is missing."""
@@ -409,6 +464,8 @@ class Subject(Function):
             return
         if not held.is_float:
             self.not_checked[held.name] = "integers"
+        elif held.name in self._updates:
+            self.not_checked[held.name] = say("changed by backward", name=held.name)
         elif self._is_constant(held) or held.is_constant:
             self.not_checked[held.name] = "a constant"
         else:
@@ -416,7 +473,7 @@ class Subject(Function):
 
     def _influences(self, held: Attribute) -> bool:
         """Whether the outputs change with an array."""
-        array = held.value
+        array, update = held.value, self._updates.pop(held.name, None)
         if not array.flags.writeable:
             return held.is_float
         before, original = self.forward(), array.copy()
@@ -429,6 +486,8 @@ class Subject(Function):
         except Exception:  # with other numbers in it, it may be of no use to the forward
             after = before if held.is_float else []
         array[...] = original
+        if update is not None:
+            self._updates[held.name] = update
         return len(after) != len(before) or not all(map(same, after, before))
 
     def _as_host(self, name: str, grad: Any, like: HostArray) -> HostArray:
@@ -470,6 +529,23 @@ def _another(value: Any) -> Any:
     if is_real(value):
         return 1.5 * value + 0.25
     return numpy.flip(value) if isinstance(value, numpy.ndarray) else value
+
+
+def _is_nothing(variable: Input) -> bool:
+    """Whether there is no gradient, or the number 0 of a whole number, such as an axis."""
+    given, value = variable.returned, variable.get()
+    is_zero = isinstance(given, int | float) and given == 0
+    return given is None or bool(is_zero and value.size == 1 and value.item().is_integer())
+
+
+def _inside(path: tuple[Any, ...]) -> str:
+    """Where something stands in an input, such as ``"[0]"`` or ``".W"``."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path[1:])
+
+
+def _parts_of(name: str, key: Any) -> set[str]:
+    """The names of an array and of all that it stands in: ``table[0]``, ``table``."""
+    return {name, str(key), *(name[: m.start()] for m in re.finditer(r"[\[.]", name))}
 
 
 def _without_root(path: str) -> str:

@@ -369,6 +369,10 @@ class Kept(NamedTuple):
             self.value[...] = self.content
         _put(self.owner, self.key, self.value)
 
+    def now(self) -> Any:
+        """What stands in the place now."""
+        return _get(entries_of(self.owner), self.key)
+
     def differs(self, now: Any) -> bool:
         """Whether a value is another object, or an array with other contents."""
         is_changed = self.content is not None and not same(self.value, self.content)
@@ -434,9 +438,14 @@ class Carried:
                     self._made.append((kept, now))
         self.restore()
 
-    def holds(self, holder: Holder, key: Any) -> bool:
-        """Whether an attribute is among what is carried."""
-        return any(holder.owner is kept.owner and key == kept.key for kept in self._changed)
+    def holds(self, holder: Holder | None, key: Any) -> bool:
+        """Whether a place, or one that it lies in, is among what forward writes."""
+        if holder is None:
+            return False
+        owner = holder.owner
+        is_written = any(owner is kept.owner and key == kept.key for kept in self._changed)
+        is_grown = any(entries_of(owner) is one.entries for one in self._lists)
+        return is_written or is_grown or self.holds(holder.up, holder.key)
 
     def restore(self) -> None:
         """Put everything back."""
