@@ -29,6 +29,7 @@ from deepnlp.gradcheck.checks import (
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
 from deepnlp.gradcheck.explaining import accept_means, explain, explain_as_sums
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
+from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.walking import HostArray, is_tensor, private
 
@@ -48,6 +49,7 @@ def check_gradients(
     constants: Collection[str] = (),
     gradients: Mapping[str, str] = types.MappingProxyType({}),
     quiet: bool = False,
+    strict: bool = False,
     **named: Any,
 ) -> Report:
     """Check every gradient that a backward gives: of inputs, parameters and initial states.
@@ -88,6 +90,8 @@ def check_gradients(
         ``{"W": "returned[1]"}`` for the second array that backward returns.
     quiet : bool
         Whether prints of the checked code are dropped.
+    strict : bool
+        Whether what is left to the reader to judge, such as an array without a gradient, is wrong.
     **named
         What forward takes by name, such as ``mask=mask``.
 
@@ -128,6 +132,7 @@ def check_gradients(
             report = not_finite(subject, method) or _check(comparison)
             if reference is not None:
                 compare_forward(report, subject, reference)
+            report.strict = strict
             return report
         except SystemExit as error:
             ended = f"its code ended the program with sys.exit({error.code!r})"
@@ -192,10 +197,10 @@ def _check(comparison: Comparison) -> Report:
     _expect_something(subject)
     remarks = []
     lines = subject.caller.lines
-    if ignores_dout(subject, analytic):
+    if not subject.caller.needs_gradients and ignores_dout(subject, analytic):
         subject.weights = [numpy.ones_like(w) for w in subject.weights]
         analytic = subject.analytic_gradients()
-        remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1"))
+        remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1", 1))
     if (cost := subject.caller.way.cost) is not None:
         remarks.append(Check("cost", True, say("cost", cost=cost.title)))
     checks: list[Check] = []
@@ -225,7 +230,8 @@ def _check(comparison: Comparison) -> Report:
     rows += [_missing(subject, held) for held in subject.missing] + failed
     if subject.not_checked:
         notes = [f"{name} ({reason})" for name, reason in subject.not_checked.items()]
-        remarks.append(Check("not checked", True, ", ".join(notes)))
+        asked = [n for n in notes if INTENDED in n or "if it is a weight" in n]
+        remarks.append(Check("not checked", True, ", ".join(notes), len(asked)))
     used, runs = comparison.step if not is_along else "direction", dict(subject.caller.runs)
     checks += remarks
     return Report(subject.name, used, comparison.tolerance, rows, checks, subject.sources(), runs)

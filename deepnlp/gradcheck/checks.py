@@ -1,6 +1,7 @@
 """The rows and checks of a report: gradients compared, and what else is required of a layer."""
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -222,8 +223,12 @@ class Comparison:
         """A row for each gradient alone, along a direction; the first wrong one entry by entry."""
         subject, rows = self.subject, list[Row]()
         directions = subject.random_directions(self.rng)
-        self.step = "complex" if self.method != "central" and subject.is_analytic(self.rng) else "central"
-        lost = [n for n in directions if self.step == "complex" and subject.loses_slope(n, self.rng)]
+        self.step = (
+            "complex" if self.method != "central" and subject.is_analytic(self.rng) else "central"
+        )
+        lost = [
+            n for n in directions if self.step == "complex" and subject.loses_slope(n, self.rng)
+        ]
         self.step = "central" if lost else self.step
         self.differences = {*directions} if self.step == "central" else set()
         for name, direction in directions.items():
@@ -291,24 +296,42 @@ class Comparison:
         return rows
 
     def rows_elsewhere(self) -> list[Row]:
-        """Rows for other weights where all entries of one are equal, as gamma is 1 at first.
+        """Rows for other numbers where those given hide a mistake, as gamma that is 1 at first.
 
+        So are an identity, a symmetric matrix, ids of which none repeats, a mask that is all True.
         Only where something is wrong there.
         """
-        subject, values, step = self.subject, self.subject.values(), self.step
-        plain = [n for n, v in values.items() if v.size > 1 and numpy.ptp(v) == 0]
-        if not plain:
+        subject, values, kept = self.subject, self.subject.values(), (self.step, self.differences)
+        plain = [n for n, v in values.items() if _hides(v) and subject.may_move(n)]
+        undo = subject.change_whole_numbers()
+        if not plain and not undo:
             return []
         steps = {n: numpy.asarray(30 * self.rng.normal(size=values[n].shape)) for n in plain}
-        subject.move(values, steps, 1)
-        analytic = subject.analytic_gradients()
-        if not self._along_all(analytic)[0].ok:
-            rows = self.note_small(self.rows(analytic, step))
-            if any(row.is_wrong for row in rows) and not self.kinks(rows):
-                return rows
-        subject.move(values, {}, 1)
-        self.step = step
+        with suppress(Exception), numpy.errstate(all="ignore"):
+            subject.move(values, steps, 1)
+            analytic = subject.analytic_gradients()
+            if not self._along_all(analytic)[0].ok:
+                rows = self.note_small(self.rows(analytic))
+                if any(row.is_wrong for row in rows) and not self.kinks(rows):
+                    return rows
+        for array, content in undo:
+            array[...] = content
+        subject.put(values)
+        self.step, self.differences = kept
         return []
+
+
+def _hides(value: HostArray) -> bool:
+    """Whether numbers may make a wrong gradient right: equal, few, symmetric, orthogonal."""
+    if value.size < 2:
+        return value.size == 1 and float(numpy.abs(value).item()) in (0.0, 1.0)
+    if len(numpy.unique(numpy.abs(value))) <= 2:
+        return True
+    if value.ndim != 2 or value.shape[0] != value.shape[1]:
+        return False
+    product, size = value.T @ value, numpy.diagonal(value.T @ value)
+    is_orthogonal = numpy.allclose(product, numpy.diag(numpy.full(len(size), size[0])))
+    return bool(is_orthogonal or near(value, value.T))
 
 
 def _peak(row: Row) -> float:

@@ -199,9 +199,7 @@ def _slope_within(
     along: Callable[[float], Any], distance: float, slope: float, error: float
 ) -> tuple[float, float]:
     """The slope over steps smaller than a number, where it is another and is steady there."""
-    slopes = [
-        float((along(h) - along(-h)) / (2 * h)) for h in (0.02 * distance, 0.01 * distance)
-    ]
+    slopes = [float((along(h) - along(-h)) / (2 * h)) for h in (0.02 * distance, 0.01 * distance)]
     fine = slopes[1] + (slopes[1] - slopes[0]) / 3
     apart = abs(slopes[0] - slopes[1])
     is_steady = 0 < abs(fine) < math.inf and apart <= 1e-3 * abs(fine)

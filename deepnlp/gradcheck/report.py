@@ -109,6 +109,8 @@ class Report(Outcome):
         The arrays that were checked, and where the gradient of each was found.
     runs : dict of str to int
         How often forward and backward ran as they are.
+    strict : bool
+        Whether what is left to the reader to judge counts as wrong.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class Report(Outcome):
     checks: list[Check] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
+    strict: bool = False
 
     def failure(self) -> str:
         """What is wrong, on a line: the gradients, the likely cause of each; then the table."""
@@ -141,7 +144,7 @@ class Report(Outcome):
     @property
     def ok(self) -> bool:
         """Whether every gradient that can be judged agrees, and every check passed."""
-        return not any(row.is_wrong for row in self.rows)
+        return not any(row.is_wrong for row in self.rows) and not (self.strict and self.noted)
 
     @property
     def noted(self) -> list[str]:

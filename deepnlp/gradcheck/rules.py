@@ -29,6 +29,9 @@ NOISE = 100.0
 LIFTED = 1e-9
 """Of a saturated function: a gradient so much smaller than at a fraction of the same numbers."""
 
+INTENDED = "intended?"
+"""What is asked of arrays and numbers that have no gradient, though they reach the outputs."""
+
 FLOAT32 = 1e-3
 """What a chain of operations in float32 may lose, relative to the largest entry."""
 

@@ -190,7 +190,7 @@ class Layer:
 report = check_gradients(Layer(), normal(5, 4))
 """
 _PLACES = [
-    ("self.p, self.g = {'a': 0.7}, {}", "self.p['a']", "self.g['a'] = 0.0"),
+    ("self.p, self.dp = {'a': 0.7}, {}", "self.p['a']", "self.dp['a'] = 0.0"),
     ("self.params = {'a': 0.7}; self.grads = {}", "self.params['a']", "self.grads['a'] = 0.0"),
     ("self.params, self.grads = [0.7], [0.0]", "self.params[0]", "self.grads[0] = 0.0"),
     ("self.a = 2", "self.a", "self.da = 0.0"),
@@ -437,6 +437,11 @@ _ALONE = layer(
     "self.dW = self.x.T @ dy\nself.db = dy<1>\nreturn dy @ self.W.T",
     "Layer(W=normal(4, 3), b=normal(3)), normal(<0>)",
 )
+_ONE_STEP = layer(
+    "self.x = x\nreturn x @ self.W + self.b",
+    "self.dW = np.einsum('ntd,nth->dh', self.x, dy)\nself.db = dy<0>\nreturn dy @ self.W.T",
+    "Layer(W=normal(4, 3), b=normal(3)), normal(3, 1, 4)",
+)
 _MASK = layer(
     "self.m = mask\nreturn np.where(mask, x, 0.0)", "return dy",
     "Layer(), normal(4, 3), np.ones((4, 3), bool)", more=", mask",
@@ -445,7 +450,7 @@ HIDDEN_OR_SAID = [
     *rows(_IDS, ["[0, 3, 5]", "[[1, 2], [4, 8]]", "[7, 1]"],
           ["self.dE[self.ids] = dy", "self.dE[self.ids] += dy"]),
     *rows(_ALONE, ["1, 4"], ["[0]", ".mean(0)", ".max(0)"]),
-    *rows(_ALONE, ["3, 1, 4"], [".sum(0)[0]"]),
+    *rows(_ONE_STEP, [".sum(0)[0]", ".sum(0).mean(0)", "[:, 0].sum(0)"]),
     _MASK,
 ]  # fmt: skip
 
