@@ -11,8 +11,8 @@ import contextlib
 import io
 import linecache
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy
 
 from deepnlp.gradcheck.causes import UNKNOWN, Cause, say
 from deepnlp.gradcheck.cells import text_of
-from deepnlp.gradcheck.names import LOSSES
+from deepnlp.gradcheck.names import DATA, GRAD, LOSSES
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.translating import (
     NotTranslatedError,
@@ -29,7 +29,17 @@ from deepnlp.gradcheck.translating import (
     written_in,
 )  # fmt: skip
 from deepnlp.gradcheck.variables import gradient_names
-from deepnlp.gradcheck.walking import generators, is_box, mapped, plain, states_kept
+from deepnlp.gradcheck.walking import (
+    generators,
+    is_box,
+    is_node,
+    is_tensor,
+    mapped,
+    name_of,
+    plain,
+    same,
+    states_kept,
+)
 
 Names = dict[str, Any]
 
@@ -61,9 +71,9 @@ class Lines:
         source = text_of(text) if isinstance(text, Path) else text
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         self._rng = numpy.random.default_rng(0x5EED)
-        self._names = mapped(_copied, names)
+        self._names = {"np": numpy, **names}
         self._drawn: Names = {}
-        self._places: dict[str, int] = {}  # the line that assigns a name last
+        self._spots: dict[str, int] = {}  # behind which line each value stands, before the output
         self._states = generators([])
         self._body = body = ast.parse(source, file).body
         self._file = file
@@ -88,13 +98,16 @@ class Lines:
         if not self._output:
             raise ValueError(say("no lines", file=file))
         self._until = last.get(self._output, -1) + 1
-        self._weight = 1.0 if self.loss else plain(eval(pairs[self._output], end))
         checked = [n for n in known if n != self._output]
-        self.values = {n: numpy.array(plain(eval(n, end)), dtype="float64") for n in checked}
+        at_loss = self._find_spots(checked)
+        if strange := [name for name in table if name in checked and name not in self._spots]:
+            raise ValueError(say("no spot", name=strange[0], output=self._output))
+        checked = [n for n in checked if n in self._spots]
+        self._weight = 1.0 if self.loss else plain(eval(pairs[self._output], end))
+        self.values = {n: numpy.array(plain(eval(n, at_loss)), dtype="float64") for n in checked}
         self.sources = {n: pairs[n] for n in checked}
         self.gradients = {n: plain(eval(pairs[n], end)) for n in checked}
         self._first = self._scalar(end)
-        self._places = last
         spots = {n: (self._writing.get(_root(pairs[n])) or body)[-1] for n in checked if body}
         quoted = {n: ast.get_source_segment(source, node) or "" for n, node in spots.items()}
         self.places = {
@@ -167,20 +180,36 @@ class Lines:
     def _scalar(self, names: Names) -> Any:
         return (self._weight * numpy.asarray(plain(names[self._output]))).sum()
 
-    def _run(self, other: Names, until: int) -> Names:
+    def _run(self, other: Names, until: int, look: Any = None) -> Names:
         """The names after some of the lines, where the arrays in ``other`` are exchanged."""
-        names = {"__name__": "__lines__", **self._names, **self._drawn}
-        rest = {path: new for path, new in other.items() if path not in self._places}
-        names |= {name: new for name, new in rest.items() if name.isidentifier()}
-        inside = {path: new for path, new in rest.items() if not path.isidentifier()}
+        names = {"__name__": "__lines__", **mapped(_copied, self._names), **self._drawn}
         quiet = contextlib.redirect_stdout(io.StringIO())
-        with _changed(names, inside), states_kept(self._states), quiet:
-            for k in range(until):
-                self._run_line(k, names)
-                for name in self._assigned[k]:
-                    if name in other and self._places[name] == k:
-                        names[name] = _like(names[name], other[name])
+        with contextlib.ExitStack() as undone, states_kept(self._states), quiet:
+            for k in range(-1, until):
+                if k >= 0:
+                    self._run_line(k, names)
+                for name in other:
+                    if self._spots[name] == k:
+                        undone.callback(_exchange(names, name, other[name]))
+                if look is not None:
+                    look(k, names)
+            if other:  # before a node has its old numbers again
+                names[self._output] = numpy.array(plain(names[self._output]))
         return names
+
+    def _find_spots(self, checked: list[str]) -> Names:
+        """Find the last line before the output that gives each value; return all names there."""
+        before: dict[str, Any] = {}
+
+        def look(k: int, names: Names) -> None:
+            for name in checked if k < self._until - 1 or self._until == 0 else ():
+                is_new = k >= 0 and name in self._assigned[k]
+                with contextlib.suppress(Exception):  # there is none yet
+                    now = numpy.array(plain(eval(name, names)))
+                    if is_new or name not in before or not same(now, before[name]):
+                        self._spots[name], before[name] = k, now
+
+        return self._run({}, self._until, look)
 
     def _run_line(self, k: int, names: Names) -> None:
         try:
@@ -213,6 +242,8 @@ def _pairs(names: Names) -> dict[str, str]:
             known = [(k, g) for k in value for g in gradient_names(k) if g in grads]
             found |= {f"{name}[{k!r}]": f"{other}[{g!r}]" for k, g in known}
     for name, value in names.items():
+        if is_node(value) and getattr(value, name_of(GRAD, value)) is not None:
+            found.setdefault(name, f"{name}.{name_of(GRAD, value)}")
         if not (is_box(value) or isinstance(value, numpy.ndarray | numpy.generic | float)):
             continue
         array = numpy.asarray(plain(value))
@@ -230,16 +261,20 @@ def _like(old: Any, new: Any) -> Any:
     return new
 
 
-@contextmanager
-def _changed(names: Names, paths: Names) -> Iterator[None]:
-    """Other contents in arrays such as ``layer.W``; put back afterwards."""
-    kept = []
-    for path, new in paths.items():
-        array = eval(path, names)
-        kept.append((array, array.copy()))
-        array[...] = new
-    try:
-        yield
-    finally:
-        for array, content in kept:
-            array[...] = content
+def _exchange(names: Names, path: str, new: Any) -> Callable[[], Any]:
+    """Put other numbers where a path such as ``layer.W`` leads to; gives what undoes it."""
+    old = eval(path, names)
+    if is_box(old) and not is_tensor(old):
+        key = name_of(DATA, old)
+        value = getattr(old, key)
+        setattr(old, key, new.item() if isinstance(value, int | float) else new)
+        return partial(setattr, old, key, value)
+    if path.isidentifier():
+        names[path] = _like(old, new)
+        return lambda: None
+    if isinstance(old, numpy.ndarray):
+        content = old.copy()
+        old[...] = new
+        return partial(old.__setitem__, ..., content)
+    exec(f"{path} = _new", {"_new": _like(old, new)}, names)
+    return partial(exec, f"{path} = _old", {"_old": old}, names)

@@ -468,11 +468,15 @@ class Subject(Function):
         )
         is_local = bool(local_names(self.caller.code.backward) & set(gradient_names(key)))
         is_loss = not self.caller.takes_gradients
-        has_weights = any(not isinstance(v, Input) or WEIGHT.search(v.key) for v in group)
+        has_weights = any(
+            not isinstance(v, Input) or WEIGHT.search(v.key) or len(v.path) > 1 for v in group
+        )
         is_data = is_loss and has_weights and not WEIGHT.search(key)
         if not is_data or has_siblings or is_local:
             return ""
-        return say("no gradient", key=key)
+        return say(
+            "no gradient", key=key if key in self.variables else self.input_names[variable.path[0]]
+        )
 
     def _hand_over(self, returned: Any) -> None:
         """What backward returned, to the inputs and weights it belongs to."""
