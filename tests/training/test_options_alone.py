@@ -1,5 +1,7 @@
 """Every model, task and option runs alone, with the defaults of all others."""
 
+import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,10 +11,10 @@ from deepnlp.tasks import TASKS
 from deepnlp.training import build_trainer, configure
 from deepnlp.training.config import all_options
 
-LINES = [f"The {a} cat {b} on {c} mats and {d} ran to Rose." for a in ("old", "big", "red")
-         for b in ("ran", "sat", "lay") for c in ("two", "ten", "all") for d in ("it", "he", "I")]  # fmt: skip
+WORDS = product(("old", "big", "red"), ("ran", "sat", "lay"), ("two", "ten", "all"), "Iit")
+LINES = [f"The {a} cat {b} on {c} mats and {d} ran to Rose." for a, b, c, d in WORDS]
 
-# What is refused because it contradicts the default of another option, and how the error names that.
+# What is refused because it contradicts another option's default, and how the error says so.
 REFUSED = {
     "embed_size": "embed_size = hidden_size|D a multiple of the number of heads",
     "hidden_size": "embed_size = hidden_size",
@@ -52,11 +54,12 @@ def test_every_option_alone(tmp_path: Path, task: str, model: str | None) -> Non
     given = {"corpus": str(corpus), "epochs": 99}  # more steps than those of a warm-up
     given |= {} if model is None else {"model": model}
     build_trainer(configure(None, given, task), progress=False)
+    refusals = {}
     for name, option in all_options(task, configure(None, given, task)).items():
-        for value in values_of(option) if name != "model" else []:
+        for value in values_of(option) if name not in {"model", *given} else []:
             try:
                 build_trainer(configure(None, {**given, name: value}, task), progress=False)
             except ValueError as error:
-                assert name in REFUSED, f"--{name} {value}: {error}"
-                with pytest.raises(ValueError, match=REFUSED[name]):
-                    raise
+                refusals[name] = str(error)
+    for name, text in refusals.items():
+        assert re.search(REFUSED.get(name, "^$"), text), f"--{name}: {text}"
