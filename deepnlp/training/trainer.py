@@ -5,6 +5,7 @@ their calls; :mod:`~deepnlp.training.resume` writes and reads checkpoints.
 """
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Annotated, Any
@@ -479,9 +480,13 @@ class Trainer:
         write_npz(folder.best, self.best or {}, meta)
 
     def _draw(self, folder: RunFolder) -> None:
-        self.task.draw(self.history, self.baselines, folder.figure)
-        for hook in self.hooks:
-            hook.draw(folder)
+        try:
+            self.task.draw(self.history, self.baselines, folder.figure)
+            for hook in self.hooks:
+                hook.draw(folder)
+        except (ImportError, ValueError) as error:  # matplotlib refuses its settings
+            if self.state.epoch <= 1:
+                print(f"note: no figure is drawn: {error}", file=sys.stderr)
 
     def _result_of_finished_run(self, folder: RunFolder | None) -> Result | None:
         """The result of a run that is finished, else None."""
