@@ -27,10 +27,15 @@ from deepnlp.tasks import Task, as_task
 from deepnlp.training.interrupt import Interrupt
 from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result, figure_text
-from deepnlp.training.resume import describe, load_checkpoint, read_checkpoint, write_checkpoint
+from deepnlp.training.resume import (
+    State,
+    describe,
+    load_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
 from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import Constant, Schedule
-from deepnlp.training.schema import State
 from deepnlp.training.slices import Slices
 from deepnlp.training.watching import GradientWatch, Hook
 
