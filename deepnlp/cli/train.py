@@ -29,6 +29,8 @@ from deepnlp.backend.processes import ALONE, Group
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.parser import Parser, add_option, declare, flag
 from deepnlp.cli.shared import Answer, CorpusName, Flag, megabytes
+from deepnlp.kernels import without_quick_form
+from deepnlp.layer import Layer
 from deepnlp.options import Option
 from deepnlp.tasks import TASKS
 from deepnlp.training import Result, RunFolder, TrainConfig
@@ -125,10 +127,21 @@ def run(
                 f"{error} ({out} names it; with --corpus, --vectors or --start-from say where it "
                 "is now)"
             ) from error
-        print(trainer.model.summary(), flush=True)
+        print("\n".join([trainer.model.summary(), *plain_forms(trainer.model)]), flush=True)
         result = trainer.fit(resume=resume)
         answer = _answer(trainer, result)
         return answer if group.rank == 0 else Answer({}, None, answer.code)
+
+
+def plain_forms(model: Any) -> list[str]:
+    """Return a line that names the layers whose quick form is not used, if there are any."""
+    kernels = without_quick_form()
+    homes = {kernel.__module__ for kernel in kernels}
+    kinds = {type(layer) for layer in (model._layers() if isinstance(model, Layer) else [])}
+    layers = [kind.__name__ for kind in kinds if homes & {base.__module__ for base in kind.__mro__}]
+    names = ", ".join(kernel.name for kernel in kernels)
+    where = f" (in {', '.join(sorted(layers))})" if layers else ""
+    return [f"  in their plain form: {names}{where}"] if kernels else []
 
 
 def _answer(trainer: Any, result: Result) -> Answer:

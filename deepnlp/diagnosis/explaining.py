@@ -38,7 +38,7 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
         Checks that failed: an array that was changed in place explains a wrong gradient.
     """
     problem = Problem(subject, rows)
-    bad = [row for row in rows if not row.ok]
+    bad = [row for row in rows if row.is_wrong]
     single: dict[str, list[Guess]] = {}
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")

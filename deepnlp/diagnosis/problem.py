@@ -21,7 +21,7 @@ from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Input
-from deepnlp.gradcheck.walking import mapped
+from deepnlp.gradcheck.walking import copy_of, mapped
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Problem:
         self.subject, self.rows = subject, rows
         self.wrong = {row.name: row.analytic for row in rows}
         self.right = {row.name: row.numeric for row in rows}
-        self.bad = [row.name for row in rows if not row.ok]
+        self.bad = [row.name for row in rows if row.is_wrong]
         self.owner = subject.name
         self._remembered: dict[str, Any] = {}
         self.work = WORK
@@ -286,7 +286,7 @@ class Problem:
                 continue  # backward counts on the old sizes
             apart = {name: distance(wrong[name], right[name]) for name in right}
             rows = [Row(n, a, (), a < 1e-5, wrong[n], right[n]) for n, a in apart.items()]
-            return Problem(subject, rows) if any(not row.ok for row in rows) else None
+            return Problem(subject, rows) if any(row.is_wrong for row in rows) else None
         return None
 
     def _right_of(self, subject: Subject) -> dict[str, HostArray]:
@@ -392,7 +392,7 @@ def elsewhere(subject: Subject, rng: Any, sizes: Collection[int]) -> Subject:
     Along the axes of some sizes its inputs have two entries more; then its weights stay. A loss
     whose backward takes no other gradient than 1 keeps this.
     """
-    subject = copy.deepcopy(subject)
+    subject = copy_of(subject)
     subject.restore()
     subject.inputs[:] = mapped(lambda one: _longer(one, sizes), subject.inputs)
     for variable in subject.variables.values():

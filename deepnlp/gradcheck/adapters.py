@@ -88,6 +88,7 @@ class Adapter:
     """
 
     is_engine = False
+    needs_gradients = False  # of the outputs, in a backward that has no default for them
     is_walk_right = True  # an engine's way back through the graph, as far as it is known
     lines: Any = None  # of a script
     node: Any = None  # of an engine
@@ -310,6 +311,11 @@ class TwoFunctions(Adapter):
     def taken(self) -> list[inspect.Parameter]:
         """What backward takes."""
         return parameters_of(self.own_backward())
+
+    @property
+    def needs_gradients(self) -> bool:
+        """Whether it cannot be called without one: no ``dout=1``."""
+        return any(p.default is p.empty for p in self._taken if p.name in self.gradient_names)
 
     def receive(self, result: Any) -> list[Any]:
         """The outputs; those in a dict may have a cache behind it."""

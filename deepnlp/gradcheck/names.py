@@ -8,18 +8,18 @@ GRADS = ("grads", "gradients", "grad", "gradient", "dparams", "derivatives")
 PARAMS = ("params", "parameters", "weights", "param")
 """The list or dict of weights."""
 
-_GIVEN = (
-    r"mask|running|moving|encoding|^pe$|^pos|_pos|position|eps|noise|freq|target|label|one_?hot|"
-    r"(class|sample)_weight|adjacency|const|buffer|rope|rotary|alibi|slopes|^drop|^keep"
+CUSTOMARY = re.compile(
+    r"((attn|attention|causal|pad(ding)?|key_padding|src|tgt|trg|memory|drop(out)?|x|input|valid|loss|seq|tril)_?)?"
+    r"masks?|(running|moving)_?\w+|means?|vars?|variances?|std|mu|eps(ilon)?|noise|(inv_?)?freqs?|rope|rotary|"
+    r"(sin|cos)(_(table|cached|cache))?|pe|pos(itional)?_?(enc(oding)?s?|table)|one_?hots?|labels?|targets?|"
+    r"y_?(true|one_?hot)|(class|sample)_weights?|adj(acency)?|alibi|slopes|[hcs]_?0|[hcs]_?(prev|init)|lengths|"
+    r"(keep|drop)(_?(prob|mask))?|ts?",
+    re.IGNORECASE,
 )
+"""Whole names of arrays that are often no weights: it is asked whether that is intended."""
 
-CONSTANT = re.compile(
-    rf"{_GIVEN}|mean|var$|variance|std|prob|state|_prev$|^[hc]0$|^cos|^sin", re.IGNORECASE
-)
-"""Float arrays that are no weights; they need no gradient."""
-
-GIVEN = re.compile(rf"{_GIVEN}|cos|sin(?!k|g)|table|^[a-z]_?0$|^init|lengths", re.IGNORECASE)
-"""Inputs that are given and need no gradient."""
+ORDER = re.compile(r"perm|order|sort|shuffle", re.IGNORECASE)
+"""Integers that are an order, in which none repeats."""
 
 LOSSES = ("loss", "L", "J", "cost")
 """The scalar that lines of code end forward in."""

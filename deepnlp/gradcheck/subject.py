@@ -12,10 +12,12 @@ import numpy
 from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.forms import adapter_of
-from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT
+from deepnlp.gradcheck.names import CUSTOMARY, LABELS, ORDER, WEIGHT
 from deepnlp.gradcheck.numeric import Function, on_host
+from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.states import draw_states
 from deepnlp.gradcheck.variables import (
+    NUMBERS,
     Attribute,
     Input,
     Part,
@@ -43,9 +45,12 @@ from deepnlp.gradcheck.walking import (
     mapped,
     near,
     places,
+    plain,
     put_back,
     same,
 )
+
+_PAIRED = ("", "integers", "a whole number")  # what may have a gradient
 
 
 class Subject(Function):
@@ -100,6 +105,7 @@ class Subject(Function):
         self._expect_constants()
         paths = list(leaves(self.inputs))
         self._count = len(paths)
+        self._names = dict[tuple[Any, ...], str]()  # of inputs, by the keys that lead to them
         for position, (path, value) in enumerate(paths):
             self._add_input(position, path, value)
         given = table if self.caller.lines is None else {}
@@ -127,11 +133,12 @@ class Subject(Function):
             name = whole if is_known or isinstance(path[-1], int) else str(path[-1])
         is_constant = not _parts_of(name, name).isdisjoint(self.constants)
         is_label = bool({name, self.input_names[path[0]]} & {*LABELS}) and self.caller.lines is None
+        self._names[path] = name
         if is_real(value) and not is_label and not is_constant:
             self.variables[name] = Input(self.inputs, path, name, position)
         elif isinstance(value, numpy.ndarray):
-            kinds = {"i": "integers", "u": "integers", "b": "truth values"}
-            of_floats = "a constant" if is_constant else "labels"
+            kinds = {"i": "integers", "u": "integers", "b": "truth values", "c": "complex numbers"}
+            of_floats = "a constant" if is_constant else f"labels, {INTENDED}"
             self.not_checked[name] = kinds.get(value.dtype.kind, of_floats)
 
     # --- Backwards --------------------------------------------------------------------------
@@ -340,6 +347,32 @@ class Subject(Function):
             return lines.sources
         return {name: variable.source() for name, variable in self.variables.items()}
 
+    def may_move(self, name: str) -> bool:
+        """Whether other numbers make sense: not for masks and answers among the inputs."""
+        variable = self.variables[name]
+        if not isinstance(variable, Input) or WEIGHT.search(variable.key):
+            return True
+        value = variable.get()
+        is_answer = not numpy.setdiff1d(value, (0, 1)).size and numpy.unique(value).size == 2
+        return not (is_answer or CUSTOMARY.fullmatch(variable.key))
+
+    def change_whole_numbers(self) -> list[tuple[HostArray, HostArray]]:
+        """Repeat an id where none repeats, and clear a mask's last entry where all are True.
+
+        Each array that is changed is given back with what it held.
+        """
+        undo = []
+        for path, value in leaves(self.inputs):
+            name = str(path[-1]) if len(path) > 1 else self.input_names[path[0]]
+            is_array = isinstance(value, numpy.ndarray) and value.size > 1
+            kind = value.dtype.kind if is_array and not ORDER.search(name) else ""
+            if (kind == "b" and value.all()) or (
+                kind in ("i", "u") and numpy.unique(value).size == value.size
+            ):
+                undo.append((value, value.copy()))
+                value.flat[-1] = False if kind == "b" else value.flat[0]
+        return undo
+
     def zero_grad(self) -> None:
         """Set all gradients to zero, in whatever form they are held."""
         if self.is_ours:
@@ -373,17 +406,20 @@ class Subject(Function):
         self._is_sorted = True
         self.variables |= self._parameters
         for held in self._held:
-            if held.is_float and not self._is_constant(held) and held.place() is not None:
+            if held.kind in _PAIRED and not self._is_constant(held) and held.place() is not None:
+                held.widen()
                 self.variables[held.name] = held
-        without = [h for h in self._held if h.is_array and h.name not in self.variables]
-        self._returnable = [h for h in without if h.is_float]
-        names = [part.name for part in parts(returned, self.caller.names_of_gradients, None)]
+        without = [h for h in self._held if h.name not in self.variables]
+        self._returnable = [h for h in without if h.is_float and h.is_array]
+        given = parts(returned, self.caller.names_of_gradients, None)
         for position, (path, value) in enumerate(list(leaves(self.inputs))):
             key = self.input_names[path[0]] if len(path) == 1 else str(path[-1])
-            # A number is a variable if it has a gradient.
-            if isinstance(value, float) and any(belongs(name, key) for name in names):
-                self.variables[key] = Input(self.inputs, path, key, position)
-                self.variables[key].set(numpy.array(value))
+            name = self._names[path]
+            is_number = isinstance(value, NUMBERS) and not isinstance(value, bool)
+            is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiu"
+            is_free = name not in self.variables and name not in self.constants
+            if is_free and (is_number or is_array) and self.caller.lines is None:
+                self._take_returned(Input(self.inputs, path, name, position), key, value, given)
         self._hand_over(returned)
         self._returnable = [
             v for v in self._returnable if v.returned is not None or v.forced is not None
@@ -399,15 +435,33 @@ class Subject(Function):
                     self.not_checked[name] = reason
                     del self.variables[name]
 
+    def _take_returned(self, variable: Input, key: str, value: Any, given: list[Part]) -> None:
+        """A number, labels or integers are a variable if backward returns a gradient of them."""
+        parts_named = [part for part in given if part.value is not None and belongs(part.name, key)]
+        at_place = [given[variable.position]] if len(given) == self._count else []
+        for part in parts_named or at_place:
+            gradient = plain(part.value)
+            is_array = isinstance(gradient, numpy.ndarray | float | numpy.floating)
+            has_shape = is_array and shape_of(gradient) == numpy.shape(value)
+            if has_shape and (parts_named or numpy.any(gradient)):
+                self.variables[variable.name] = variable
+                variable.set(numpy.array(value, dtype="float64"))
+                self.not_checked.pop(variable.name, None)
+                return
+        if isinstance(value, float | numpy.floating):
+            self.not_checked[variable.name] = f"a number without a gradient, {INTENDED}"
+
     def _reason_for_none(self, variable: Input) -> str:
         """Why an input may have no gradient; empty if it should have one."""
         key = variable.key
         if variable.returned is not None:
             return "a whole number, of which backward returns 0"
         if key.lower() == "y" and all(w.ndim == 0 for w in self.weights):
-            return "labels"
-        if GIVEN.search(key) or not self.caller.needs_gradient(variable.path):
+            return f"labels, {INTENDED}"
+        if not self.caller.needs_gradient(variable.path):
             return "a constant, without a gradient"
+        if CUSTOMARY.fullmatch(key):
+            return f"without a gradient, {INTENDED}"
         group = [v for v in self.variables.values() if v.grad() is not None]
         has_siblings = len(variable.path) > 1 and any(
             v.path[:-1] == variable.path[:-1] for v in group if isinstance(v, Input)
@@ -466,30 +520,29 @@ class Subject(Function):
         """An array without a gradient: a constant, or a weight whose gradient is missing."""
         if not self._influences(held):
             return
-        if not held.is_float:
-            self.not_checked[held.name] = "integers"
-        elif held.name in self._updates:
+        if held.name in self._updates:
             self.not_checked[held.name] = say("changed by backward", name=held.name)
-        elif self._is_constant(held) or held.is_constant:
+        elif self._is_constant(held):
             self.not_checked[held.name] = "a constant"
+        elif held.kind == "integers":
+            self.not_checked[held.name] = "integers"
+        elif held.is_constant or held.kind:
+            kind = held.kind or ("without a gradient" if held.is_array else "a number")
+            self.not_checked[held.name] = f"{kind}, {INTENDED}"
         else:
             self.missing.append(held)
 
     def _influences(self, held: Attribute) -> bool:
         """Whether the outputs change with an array."""
-        array, update = held.value, self._updates.pop(held.name, None)
-        if not array.flags.writeable:
+        update = self._updates.pop(held.name, None)
+        if held.is_array and not held.value.flags.writeable:
             return held.is_float
-        before, original = self.forward(), array.copy()
-        # Not the same change everywhere: a softmax would not show it.
-        step = 0.125 * numpy.cos(numpy.arange(array.size)).reshape(array.shape)
-        array[...] = 1.25 * array + step if held.is_float else array + 1
+        before = self.forward()
         try:
-            with numpy.errstate(all="ignore"):
+            with held.changed(), numpy.errstate(all="ignore"):
                 after = self.forward()
         except Exception:  # with other numbers in it, it may be of no use to the forward
-            after = before if held.is_float else []
-        array[...] = original
+            after = [] if held.is_array else before
         if update is not None:
             self._updates[held.name] = update
         return len(after) != len(before) or not all(map(same, after, before))

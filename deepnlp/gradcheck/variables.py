@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, reduce
 from operator import getitem
 from typing import Any, NamedTuple
@@ -33,6 +34,10 @@ from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter, View
 
 _LISTS = (list, tuple, deque, numpy.ndarray)
+_KINDS = {"i": "integers", "u": "integers", "c": "complex numbers", "V": "a structured array"}
+NUMBERS = (int, float, numpy.floating, numpy.integer)
+"""Single numbers."""
+
 Place = tuple[Any, Any]
 """The container and the key of a gradient."""
 
@@ -179,7 +184,7 @@ class Weight(Variable):
 
     def set(self, value: Any) -> None:
         """Put another value in place; a complex one makes the weight complex."""
-        value = asarray(value)
+        value = asarray(value) if isinstance(value, numpy.ndarray) else value  # or followed
         if value.dtype.kind == "c":
             self.parameter.astype(value.dtype)
         self.parameter.value = value
@@ -217,7 +222,7 @@ class Attribute(Variable):
     @property
     def is_float(self) -> bool:
         """Whether it is made of floating-point numbers."""
-        return is_real(self.value) or isinstance(self.value, float)
+        return is_real(self.value) or isinstance(self.value, float | numpy.floating)
 
     @property
     def is_array(self) -> bool:
@@ -226,10 +231,48 @@ class Attribute(Variable):
 
     @property
     def is_constant(self) -> bool:
-        """Whether nobody expects a gradient: by its name, or because it may not be written."""
-        if usual.CONSTANT.search(str(self.key)) or not self.value.flags.writeable:
+        """Whether it may be no weight: by its whole name, by its place, or as it is not writeable."""
+        is_number = not self.is_array
+        if is_number or usual.CUSTOMARY.fullmatch(str(self.key)) or not self.value.flags.writeable:
             return True
         return self.holder.is_shared and not usual.WEIGHT.search(str(self.key))
+
+    @property
+    def kind(self) -> str:
+        """What it is made of, if not of real numbers."""
+        kind = self.value.dtype.kind if hasattr(self.value, "dtype") else ""
+        return _KINDS.get(kind, "a whole number" if isinstance(self.value, int) else "")
+
+    @contextmanager
+    def changed(self) -> Iterator[None]:
+        """Context in which it holds other numbers."""
+        value, content = self.value, self.value.copy() if self.is_array else None
+        entries = self.holder.entries
+        if content is None:
+            entries[self.key] = 1.25 * value + 0.125
+        elif content.dtype.kind == "V":
+            value[...] = numpy.zeros((), content.dtype)
+        elif content.dtype.kind in "fc":  # not the same everywhere: a softmax would not show it
+            step = 0.125 * numpy.cos(numpy.arange(content.size)).reshape(content.shape)
+            value[...] = 1.25 * content + step
+        else:
+            value[...] = content + 1
+        try:
+            yield
+        finally:
+            if content is None:
+                entries[self.key] = value
+            else:
+                value[...] = content
+
+    def widen(self) -> None:
+        """Make real numbers of whole ones."""
+        if not self.is_float and self.is_array:
+            wide = self.value.astype("float64")
+            replace(self.found, self.value, wide)
+            self.value = self._now = wide
+        elif not self.is_float:
+            self.value = self._now = float(self.value)
 
     def get(self) -> HostArray:
         """Value on the host."""
@@ -297,7 +340,8 @@ class Attribute(Variable):
                 twin = reduce(_inside, way, beside.get(name))
                 is_numeric = isinstance(twin, numpy.ndarray) and twin.dtype.kind != "O"
                 if twin is not None and twin is not self.holder.owner and not is_numeric:
-                    is_ordered = self.is_array and (bool(way) or is_listed)
+                    is_own = self.is_array or name not in usual.GRADS
+                    is_ordered = is_own and (bool(way) or is_listed)
                     yield entries_of(twin), position if is_ordered else sys.maxsize
             node, way = node.up, [node.key, *way]
 
@@ -324,7 +368,7 @@ class Attribute(Variable):
 def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
     """The arrays that these hold, except those of Parameters, each once.
 
-    Single numbers are among them where a gradient may be beside them: ``self.a`` and ``self.da``.
+    Single numbers are among them, wherever they stand, but for those of modules and tuples.
     """
     seen: set[int] = set()
     names: set[str] = set()
@@ -334,9 +378,9 @@ def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
         is_box = _is_dict(holder.entries) and any(name in holder.entries for name in usual.DATA)
         is_buffer = isinstance(entry, array) and entry.typecode in "df"
         value: Any = numpy.frombuffer(entry, entry.typecode) if is_buffer else entry
-        is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiu"
-        is_closed = holder.is_shared or isinstance(holder.owner, list | dict | tuple | deque)
-        is_number = isinstance(value, float) and not is_closed
+        is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiucV"
+        is_closed = holder.is_shared or isinstance(holder.entries, tuple)
+        is_number = isinstance(value, NUMBERS) and not isinstance(value, bool) and not is_closed
         if id(entry) in seen or not (is_array or is_number) or (is_box and key in usual.GRAD):
             continue
         if is_array:

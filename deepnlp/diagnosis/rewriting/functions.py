@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.rewriting.allowed import PLAIN
-from deepnlp.diagnosis.rewriting.evaluator import Frame
-from deepnlp.diagnosis.rewriting.sources import is_foreign, tree_of
+from deepnlp.diagnosis.evaluating.allowed import PLAIN
+from deepnlp.diagnosis.evaluating.evaluator import Frame
+from deepnlp.diagnosis.evaluating.sources import is_foreign, tree_of
 from deepnlp.gradcheck.walking import is_node
 
 UNKNOWN: Any = object()

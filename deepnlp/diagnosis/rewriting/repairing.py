@@ -13,7 +13,7 @@ import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.backward import backward_of
-from deepnlp.diagnosis.rewriting.evaluator import Frame
+from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.rewriting.forms import (
     of_expressions,
     of_indices,
@@ -34,7 +34,7 @@ from deepnlp.diagnosis.rewriting.substituting import (
 )
 from deepnlp.diagnosis.rewriting.telling import guess_of
 from deepnlp.diagnosis.rewriting.trials import MORE, Trials
-from deepnlp.diagnosis.rewriting.values import Value, products, values
+from deepnlp.diagnosis.rewriting.values import Value, values
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
 
@@ -396,17 +396,5 @@ def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
         yield from of_numbers_in_sums(statement)
 
 
-def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
-    others = [one for one in own() if one.cost > 0]
-    for statement in found:
-        yield from inserted(ran, statement, others)
-
-
-def _of_products(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
-    pairs = products(ran)
-    for statement in found:
-        yield from inserted(ran, statement, pairs)
-
-
-LEVELS = ((_local,), (_of_names, _of_values), (_of_terms,), (_of_products,))
+LEVELS = ((_local,), (_of_names, _of_values))
 """Makers of changes, the likeliest first; a later level is tried if no earlier one repairs all."""
