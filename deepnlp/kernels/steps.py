@@ -73,6 +73,14 @@ class Steps:
             for number, width in enumerate(self._widths)
         ]
 
+    def outputs(self) -> Array:
+        """Return h of all steps, (T, N, H)."""
+        return self.states[0][1:]
+
+    def from_above(self, dhs: Array) -> Array:
+        """Return the gradients with respect to the outputs, (T, N, H), in the type of the steps."""
+        return dhs.astype(self.a.dtype, copy=False)
+
     def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
         """Step t back: da_t, and the gradients with respect to the states number t.
 
@@ -88,6 +96,26 @@ class Steps:
         overwritten, those with respect to the first.
         """
         return None
+
+
+class StepsAround(Steps):
+    """Steps that do more than those inside; so there is no form of the whole loop."""
+
+    def __init__(self, inside: Any) -> None:
+        self.inside, self.a, self.states = inside, inside.a, inside.states
+
+    def forward(self, t: int) -> None:
+        """Step t of those inside."""
+        self.inside.forward(t)
+
+    def begin_backward(self) -> None:
+        """Find memory for the gradients."""
+        self.inside.begin_backward()
+        self.da = self.inside.da
+
+    def over_time(self, *which: Any) -> Array:
+        """Return what those inside saved."""
+        return self.inside.over_time(*which)
 
 
 class PlainSteps(Steps):

@@ -16,9 +16,9 @@ from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.ownership import claim
 from deepnlp.backend.products import affine, product
 from deepnlp.backend.threads import one_blas_thread
-from deepnlp.kernels.steps import States, Steps
+from deepnlp.kernels.steps import States, Steps, StepsAround
 from deepnlp.layer import Layer, no_backward
-from deepnlp.layers.lengths import past_end
+from deepnlp.layers.lengths import EndedSteps, past_end
 from deepnlp.parameter import Parameter
 
 
@@ -170,27 +170,18 @@ class TimeRecurrent(Recurrent):
         array (N, T, H)
         """
         self._expect("x", x, "N T D", D=self.D)
-        N, T, _ = x.shape
-        x, ended = time_first(x), None
-        if lengths is not None:  # what x holds past the end, even NaN, has no influence
-            ended = past_end(type(self).__name__, lengths, N, T).T[..., None]  # (T, N, 1)
-            x = xp.where(ended, 0, x)
-        a = self._input_product(steps_as_rows(x))
+        x, ended = self._until_end(time_first(x), lengths)
+        T, N, _ = x.shape
+        a = self._input_product(steps_as_rows(x))  # of all steps at once
         steps = self._steps(a.reshape(T, N, a.shape[1]), self._start(N, a.dtype))
-        at_once = ended is None and steps.forward_all()  # a quick form of the loop
+        steps = steps if ended is None else EndedSteps(steps, ended)
         with one_blas_thread():
-            for t in range(0 if at_once else T):
-                steps.forward(t)
-                if ended is not None:  # past its end a sequence holds its state
-                    for state in steps.states:
-                        xp.copyto(state[t + 1], state[t], where=ended[t])
-
-        self.save_for_backward(x, steps, ended)
+            if not steps.forward_all():  # a quick form of the whole loop
+                for t in range(T):
+                    steps.forward(t)
+        self.save_for_backward(x, steps)
         self._finish(*(state[T] for state in steps.states))
-        y = batch_first(steps.states[0][1:]).copy()  # the saved states stay as they are
-        if ended is not None:
-            y[batch_first(ended)[..., 0]] = 0
-        return y
+        return batch_first(steps.outputs()).copy()  # the saved states stay as they are
 
     def backward(self, dhs: Array, dh: Array | None = None, dc: Array | None = None) -> Array:
         """Backpropagation through time, last step first.
@@ -208,42 +199,40 @@ class TimeRecurrent(Recurrent):
         array (N, T, D)
             dx. The gradients with respect to the first state are left in ``dh0`` and ``dc0``.
         """
-        x, steps, ended = self.saved()
+        x, steps = self.saved()
         T, N, _ = x.shape
         self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
-        dhs = time_first(dhs).astype(steps.a.dtype, copy=False)
-        if ended is not None:  # the output past the end is zero whatever the input
-            dhs = xp.where(ended, 0, dhs)
+        dhs = steps.from_above(time_first(dhs))
         # with respect to the states after step t: what comes back from the steps that follow it
         dstates = self._final_gradients(N, steps.a.dtype, dh, dc)
-
+        steps = steps if self.watch is None else WatchedSteps(steps, self.watch, x)
         with one_blas_thread():
             steps.begin_backward()
-            first = None  # what a quick form of the loop gives, where no step is looked at
-            if self.watch is None and ended is None:
-                first = steps.backward_all(dhs, *dstates)
-            dstates = dstates if first is None else first
-            for t in reversed(range(T if first is None else 0)):
-                before = dstates
-                if self.watch is not None or ended is not None:  # a step back may overwrite them
-                    before = tuple(gradient.copy() for gradient in dstates)
-                if self.watch is not None:
-                    h_prev, *c_prev = (state[t] for state in steps.states)
-                    self.watch(t, x[t], h_prev, dhs[t] + before[0], *c_prev, *before[1:])
-                # the state h goes to the layer above, dhs[t], and to the next step: a sum
-                dstates = steps.backward(t, dhs[t], *dstates)
-                if ended is not None:  # past its end a sequence held its state
-                    both = zip(before, dstates)
-                    dstates = tuple(xp.where(ended[t], held, stepped) for held, stepped in both)
-        if ended is not None:  # what the steps past the end wrote there counts for nothing
-            for da in steps.da:
-                xp.copyto(da, 0, where=ended)
-        for name, gradient in zip(self._states, dstates):
-            setattr(self, f"d{name}0", gradient)
+            first = steps.backward_all(dhs, *dstates)  # a quick form of the whole loop
+            if first is None:
+                for t in reversed(range(T)):
+                    # the state h goes to the layer above, dhs[t], and to the next step: a sum
+                    dstates = steps.backward(t, dhs[t], *dstates)
+        self._keep_first(dstates if first is None else first)
         self._accumulate_recurrent(steps)
         # a = x Wx + b, all steps at once
         dx = self._input_product_backward(steps_as_rows(x), steps_as_rows(steps.da[0]))
         return batch_first(dx.reshape(T, N, self.D))
+
+    def _until_end(self, x: Array, lengths: Any) -> tuple[Array, Array | None]:
+        """x (T, N, D) with zeros past the ends, and where that is (T, N, 1); None for nowhere."""
+        if lengths is None:
+            return x, None
+        T, N, _ = x.shape
+        ended = past_end(type(self).__name__, lengths, N, T).T[..., None]
+        return xp.where(
+            ended, 0, x
+        ), ended  # what x holds past the end, even NaN, is without effect
+
+    def _keep_first(self, dstates: States) -> None:
+        """Leave the gradients with respect to the first states in ``dh0`` and ``dc0``."""
+        for name, gradient in zip(self._states, dstates):
+            setattr(self, f"d{name}0", gradient)
 
     def _accumulate_recurrent(self, steps: Steps) -> None:
         """The gradients of the recurrent weights from all steps at once."""
@@ -381,6 +370,21 @@ class TimeRecurrent(Recurrent):
         for name in self._states:
             state = getattr(self, name)
             setattr(self, name, None if state is None else state.astype(dtype))
+
+
+class WatchedSteps(StepsAround):
+    """Steps whose way back is observed: see :attr:`TimeRecurrent.watch`."""
+
+    def __init__(self, inside: Steps, watch: Callable[..., None], x: Array) -> None:
+        super().__init__(inside)
+        self.watch, self.x = watch, x
+
+    def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
+        """Show the observer step t, then go back through it."""
+        h_prev, *c_prev = (state[t] for state in self.states)
+        later = [gradient.copy() for gradient in dc]  # a step may overwrite them
+        self.watch(t, self.x[t], h_prev, dh_above + dh_next, *c_prev, *later)
+        return self.inside.backward(t, dh_above, dh_next, *dc)
 
 
 def time_first(x: Array) -> Array:
