@@ -73,6 +73,14 @@ class Steps:
             for number, width in enumerate(self._widths)
         ]
 
+    def over_time(self, number: int, width: int | None = None) -> Array:
+        """The array (T, N, width) of a number among what each step saved, of all steps."""
+        raise NotImplementedError
+
+    def rows_over_time(self, number: int, width: int | None = None) -> Array:
+        """The same as a matrix (T N, width)."""
+        return steps_as_rows(self.over_time(number, width))
+
     def outputs(self) -> Array:
         """Return h of all steps, (T, N, H)."""
         return self.states[0][1:]
@@ -101,7 +109,7 @@ class Steps:
 class StepsAround(Steps):
     """Steps that do more than those inside; so there is no form of the whole loop."""
 
-    def __init__(self, inside: Any) -> None:
+    def __init__(self, inside: Steps) -> None:
         self.inside, self.a, self.states = inside, inside.a, inside.states
 
     def forward(self, t: int) -> None:
@@ -113,9 +121,9 @@ class StepsAround(Steps):
         self.inside.begin_backward()
         self.da = self.inside.da
 
-    def over_time(self, *which: Any) -> Array:
+    def over_time(self, number: int, width: int | None = None) -> Array:
         """Return what those inside saved."""
-        return self.inside.over_time(*which)
+        return self.inside.over_time(number, width)
 
 
 class PlainSteps(Steps):
@@ -219,3 +227,9 @@ class LSTMSteps(Steps):
         da, (dc_prev,) = self.da[0][t], dc
         self._parts.step_backward(dh_above, dh_next, dc_prev, self.a[t], self._tanh_c[t], da)
         return self._times_Wh_T(da), dc_prev
+
+
+def steps_as_rows(x: Array) -> Array:
+    """(T, N, D) as the matrix (T N, D), without a copy."""
+    T, N, D = x.shape
+    return x.reshape(T * N, D)
