@@ -106,6 +106,8 @@ def run(
     group = Group.world() if distributed else ALONE
     with group, ExitStack() as stack:
         group.let_first_speak()
+        asked = {"task": task, "recipe": recipe, "resume": resume, "overwrite": overwrite}
+        group.agree(**asked, **{name: str(value) for name, value in options.items()})
         config = group.shared(lambda: _config(task, recipe, out, resume, options))
         if (path := Path(config.corpus)).is_file() and path.stat().st_size >= LARGE:
             size = megabytes(path.stat().st_size)
