@@ -213,9 +213,9 @@ def defaults_of(
     >>> defaults_of(model="gpt", recipe="default").activation
     'gelu'
     """
-    config = Path(out or "", "config.toml")
-    if resume and out and config.is_file():
-        return TrainConfig.load(config)
+    begun = Path(out or "", "config.toml")
+    if resume and out and begun.is_file():
+        return TrainConfig.load(begun)
     config = training.configure(recipe, {} if corpus is None else {"corpus": corpus}, task)
     known = all_options(config.task)
     chosen = {"model": model, "optimizer": optimizer, "schedule": schedule}
