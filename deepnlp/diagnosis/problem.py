@@ -86,7 +86,7 @@ class Problem:
         self.subject, self.rows = subject, rows
         self.wrong = {row.name: row.analytic for row in rows}
         self.right = {row.name: row.numeric for row in rows}
-        self.bad = [row.name for row in rows if not row.ok]
+        self.bad = [row.name for row in rows if row.is_wrong]
         self.owner = subject.name
         self._remembered: dict[str, Any] = {}
         self.work = WORK
@@ -288,7 +288,7 @@ class Problem:
                 continue  # backward counts on the old sizes
             apart = {name: distance(wrong[name], right[name]) for name in right}
             rows = [Row(n, a, (), a < 1e-5, wrong[n], right[n]) for n, a in apart.items()]
-            return Problem(subject, rows) if any(not row.ok for row in rows) else None
+            return Problem(subject, rows) if any(row.is_wrong for row in rows) else None
         return None
 
     def _right_of(self, subject: Subject) -> dict[str, HostArray]:

@@ -27,6 +27,7 @@ from deepnlp.gradcheck.doubles import in_float64
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
 from deepnlp.gradcheck.explaining import accept_means, explain, explain_as_sums
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
+from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.walking import HostArray, is_tensor, private
 
@@ -44,6 +45,7 @@ def check_gradients(
     constants: Collection[str] = (),
     gradients: Mapping[str, str] = types.MappingProxyType({}),
     quiet: bool = False,
+    strict: bool = False,
     **named: Any,
 ) -> Report:
     """Check every gradient that a backward gives: of inputs, parameters and initial states.
@@ -84,6 +86,8 @@ def check_gradients(
         ``{"W": "returned[1]"}`` for the second array that backward returns.
     quiet : bool
         Whether prints of the checked code are dropped.
+    strict : bool
+        Whether what is left to the reader to judge, such as an array without a gradient, is wrong.
     **named
         What forward takes by name, such as ``mask=mask``.
 
@@ -124,6 +128,7 @@ def check_gradients(
             report = not_finite(subject, method) or _check(comparison)
             if reference is not None:
                 compare_forward(report, subject, reference)
+            report.strict = strict
             return report
         except SystemExit as error:
             ended = f"its code ended the program with sys.exit({error.code!r})"
@@ -147,10 +152,12 @@ def _check(comparison: Comparison) -> Report:
     _expect_something(subject)
     remarks = []
     lines = subject.caller.lines
-    if ignores_dout(subject, analytic):
+    if not subject.caller.needs_gradients and ignores_dout(subject, analytic):
         subject.weights = [numpy.ones_like(w) for w in subject.weights]
         analytic = subject.analytic_gradients()
-        remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1"))
+        remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1", 1))
+    if (cost := subject.caller.way.cost) is not None:
+        remarks.append(Check("cost", True, say("cost", cost=cost.title)))
     checks: list[Check] = []
     failed: list[Row] = []
     if not is_along and lines is None:
@@ -158,26 +165,27 @@ def _check(comparison: Comparison) -> Report:
         checks, failed = check_behaviour(subject, analytic, comparison.rng, is_linear)
     rows = comparison.rows(analytic)
     kinks = comparison.kinks(rows)
-    if lines is not None:
-        comparison.forgive_kinks(rows)
-        if named := lines.forgive(rows):
-            told = f"{', '.join(named)}, and what follows is right"
-            remarks.append(Check("on the way", True, told))
-    elif kinks:
+    if kinks:
         told = f"not differentiable at {', '.join(kinks)} (a kink or a tie): checked a little aside"
         remarks.append(Check("kinks", True, told))
         rows = comparison.rows_aside()
-    elif all(row.ok for row in rows) and not is_along:
+    if lines is not None:
+        remarks += comparison.rows_of_lines(rows)
+    rows = comparison.note_small(rows)
+    if not any(row.is_wrong for row in rows) and not (is_along or lines or kinks):
         rows = comparison.rows_elsewhere() or rows
-    if not all(row.ok for row in rows):
+    if any(row.is_wrong for row in rows):
         remarks += _explain(comparison, rows, failed)
-    if not is_along and not all(row.ok for row in rows):
+    if not is_along and any(row.is_wrong for row in rows):
         with suppress(Exception):  # a file that backward writes is left as these inputs leave it
             subject.analytic_gradients()
     rows += [_missing(subject, held) for held in subject.missing] + failed
+    if (alone := subject.alone()) and lines is None and not any(row.is_wrong for row in rows):
+        remarks.append(Check("one entry", True, say("one entry", names=", ".join(alone)), 1))
     if subject.not_checked:
         notes = [f"{name} ({reason})" for name, reason in subject.not_checked.items()]
-        remarks.append(Check("not checked", True, ", ".join(notes)))
+        asked = [n for n in notes if INTENDED in n or "if it is a weight" in n]
+        remarks.append(Check("not checked", True, ", ".join(notes), len(asked)))
     used, runs = comparison.step if not is_along else "direction", dict(subject.caller.runs)
     checks += remarks
     return Report(subject.name, used, comparison.tolerance, rows, checks, subject.sources(), runs)
@@ -188,7 +196,7 @@ def _explain(comparison: Comparison, rows: list[Row], failed: list[Row]) -> list
     subject, is_along = comparison.subject, comparison.method == "direction"
     shapes = [w.shape for w in subject.weights] if not is_along else []
     means = accept_means(subject, rows) if any(shapes) else []
-    if not all(row.ok for row in rows) and not _is_of_operation(subject, rows):
+    if any(row.is_wrong for row in rows) and not _is_of_operation(subject, rows):
         explain(subject, rows, failed, is_along)
     as_sums = []
     if shapes and all(shapes):
@@ -216,7 +224,7 @@ def _is_of_operation(subject: Subject, rows: list[Row]) -> bool:
     is_of_torch = any(map(is_tensor, subject.caller._results))  # all else is autograd's
     is_known = bool(causes) and (is_of_torch or causes[0].name != c.UNKNOWN)
     for row in rows if is_known else ():
-        row.causes = row.causes if row.ok else causes
+        row.causes = causes if row.is_wrong else row.causes
     return is_known
 
 

@@ -124,7 +124,7 @@ def _applied(kind: Any) -> Callable[..., Any]:
     parameters = list(inspect.signature(kind.forward).parameters.values())
     is_old = bool(parameters) and parameters[0].name in CONTEXTS
     apply.__signature__ = inspect.Signature(parameters[is_old:])  # type: ignore[attr-defined]
-    apply.__name__ = kind.__name__
+    apply.__name__, apply.kind = kind.__name__, kind  # type: ignore[attr-defined]
     return apply
 
 
