@@ -27,7 +27,7 @@ from deepnlp.files.reading import NO_TEXT
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 # What the system, or an operation on numbers, says of what it was given.
 MISTAKES = (DeepNLPError, OSError, MemoryError, RecursionError, OverflowError)
-HOME = Path(__file__).parents[1]
+HOMES = (Path(__file__).parents[1], Path(__file__).parents[2] / "studies")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -113,7 +113,8 @@ def is_mistake(error: BaseException) -> bool:
     if isinstance(error, MISTAKES) or not isinstance(error, ValueError | TypeError):
         return isinstance(error, MISTAKES)
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return Path(frame.filename).is_relative_to(HOME) and (frame.line or "").startswith("raise ")
+    is_ours = any(Path(frame.filename).is_relative_to(home) for home in HOMES)
+    return is_ours and (frame.line or "").startswith("raise ")
 
 
 def in_one_line(error: Exception) -> str:

@@ -142,7 +142,7 @@ class _Maker:
         if spec is None and name in STATES:
             return self._normal(shape(STATES[name], self.sizes))
         if not self.specs:
-            raise ValueError(f"forward takes {name!r}: say its shape with --input 'N=3,D=4'")
+            raise ValueError(f"forward takes {name!r}: say its shape with --input '{name}=3,4'")
         return self._normal(tuple(like.values()))
 
     def arguments(self, kind: type) -> dict[str, Any]:
