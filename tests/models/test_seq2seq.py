@@ -195,7 +195,10 @@ def test_words_in_both_vocabularies_share_a_vector():
         ({"tie": "all", "shared_ids": [1]}, "an id for each of the 5 target words"),
         ({"shared_ids": [1] * 5}, "shared_ids belong to tie='all'"),
         ({"reset_after": True}, "reset_after is an option of cell='gru'"),
-        ({"cell": "elman"}, "cell should be one of 'lstm', 'gru', 'rnn', 'mogrifier', or .* got 'elman'"),
+        (
+            {"cell": "elman"},
+            "cell should be one of 'lstm', 'gru', 'rnn', 'mogrifier', or .* got 'elman'",
+        ),
         ({"attention": "soft"}, "attention should be one of"),
         ({"dropout": 1.0}, "dropout should be"),
         ({"layers": 0}, "layers should be"),
