@@ -152,7 +152,7 @@ def statements_of(text: str, title: str) -> list[ast.stmt]:
     """The statements of a text, whose lines tracebacks find under its title."""
     lines = text.splitlines(True)
     linecache.cache[title] = (len(lines), None, lines, title)
-    return ast.parse(text).body
+    return ast.parse(text, title).body
 
 
 def run_statement(node: ast.stmt, title: str, module: ModuleType) -> None:
