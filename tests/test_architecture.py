@@ -10,7 +10,7 @@ import deepnlp
 PACKAGE = Path(deepnlp.__file__).parent
 ROOT = PACKAGE.parent
 
-OUTSIDE = ("tests", "benchmarks", "chapters", "notebooks")
+OUTSIDE = ("tests", "benchmarks", "studies", "chapters", "notebooks")
 
 FLOORS = [
     {"errors.py", "options.py", "files/", "backend/"},
@@ -21,7 +21,7 @@ FLOORS = [
     {"models/"},
     {"checkpoint.py", "evaluation/", "generation/", "plots/", "tasks/"},
     {"training/", "exchange/"},
-    {"examples/", "grading/", "lessons/", "studies/", "testing.py"},
+    {"demos/", "examples/", "grading/", "lessons/", "testing.py"},
     {"cli/", "__main__.py"},
 ]
 """The table of docs/design.md."""

@@ -29,6 +29,8 @@ from deepnlp.backend.processes import ALONE, Group
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.parser import Parser, add_option, declare, flag
 from deepnlp.cli.shared import Answer, CorpusName, Flag, megabytes
+from deepnlp.kernels import without_quick_form
+from deepnlp.layer import Layer
 from deepnlp.options import Option
 from deepnlp.tasks import TASKS
 from deepnlp.training import Result, RunFolder, TrainConfig
@@ -44,6 +46,7 @@ Recipe = Annotated[
     str | None, Option(f"options of a run whose result is known: {RECIPES}", metavar="NAME")
 ]
 Folder = Annotated[str | None, Option(metavar="DIR")]
+Chosen = Annotated[str | None, Option()]
 
 
 def file_name(text: str) -> str:
@@ -103,6 +106,8 @@ def run(
     group = Group.world() if distributed else ALONE
     with group, ExitStack() as stack:
         group.let_first_speak()
+        asked = {"task": task, "recipe": recipe, "resume": resume, "overwrite": overwrite}
+        group.agree(**asked, **{name: str(value) for name, value in options.items()})
         config = group.shared(lambda: _config(task, recipe, out, resume, options))
         if (path := Path(config.corpus)).is_file() and path.stat().st_size >= LARGE:
             size = megabytes(path.stat().st_size)
@@ -125,10 +130,21 @@ def run(
                 f"{error} ({out} names it; with --corpus, --vectors or --start-from say where it "
                 "is now)"
             ) from error
-        print(trainer.model.summary(), flush=True)
+        print("\n".join([trainer.model.summary(), *plain_forms(trainer.model)]), flush=True)
         result = trainer.fit(resume=resume)
         answer = _answer(trainer, result)
         return answer if group.rank == 0 else Answer({}, None, answer.code)
+
+
+def plain_forms(model: Any) -> list[str]:
+    """Return a line that names the layers whose quick form is not used, if there are any."""
+    kernels = without_quick_form()
+    homes = {kernel.__module__ for kernel in kernels}
+    kinds = {type(layer) for layer in (model._layers() if isinstance(model, Layer) else [])}
+    layers = [kind.__name__ for kind in kinds if homes & {base.__module__ for base in kind.__mro__}]
+    names = ", ".join(kernel.name for kernel in kernels)
+    where = f" (in {', '.join(sorted(layers))})" if layers else ""
+    return [f"  in their plain form: {names}{where}"] if kernels else []
 
 
 def _answer(trainer: Any, result: Result) -> Answer:
@@ -166,7 +182,7 @@ def configure(parser: Parser, argv: Sequence[str]) -> None:
     first = Parser(prog=parser.prog, add_help=False)
     declare(first, defaults_of)
     defaults = defaults_of(**vars(first.parse_known_args(argv)[0]))
-    for heading, options in option_groups(defaults["task"]).items():
+    for heading, options in option_groups(defaults["task"], defaults).items():
         group = parser.add_argument_group(heading)
         for name, option in options.items():
             add_declared(group, replace(option, default=defaults[name]))
@@ -184,16 +200,28 @@ def defaults_of(
     out: Folder = None,
     resume: Flag = False,
     corpus: CorpusName = None,
+    model: Chosen = None,
+    optimizer: Chosen = None,
+    schedule: Chosen = None,
 ) -> TrainConfig:
-    """The options that hold before others are given: of the run to resume, the recipe or the task.
+    """Return the options that hold before others are given: of a run, a recipe or a task.
+
+    Those of a model, an optimizer or a schedule that is chosen are its own.
 
     >>> defaults_of(recipe="book-rnnlm").lr, defaults_of(task="seq2seq", corpus="a.tsv").metric
     (20.0, 'perplexity')
+    >>> defaults_of(model="gpt", recipe="default").activation
+    'gelu'
     """
-    config = Path(out or "", "config.toml")
-    if resume and out and config.is_file():
-        return TrainConfig.load(config)
-    return training.configure(recipe, {} if corpus is None else {"corpus": corpus}, task)
+    begun = Path(out or "", "config.toml")
+    if resume and out and begun.is_file():
+        return TrainConfig.load(begun)
+    config = training.configure(recipe, {} if corpus is None else {"corpus": corpus}, task)
+    known = all_options(config.task)
+    chosen = {"model": model, "optimizer": optimizer, "schedule": schedule}
+    given = {n: v for n, v in chosen.items() if n in known and v in known[n].choices}
+    given |= {} if corpus is None else {"corpus": corpus}
+    return training.configure(recipe, given, config.task)
 
 
 def add_declared(group: Any, option: Option) -> None:

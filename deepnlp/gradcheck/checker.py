@@ -1,14 +1,11 @@
 """Checking a backward pass against numbers."""
 
-import copyreg
 import io
 import math
 import sys
-import threading
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
-from contextvars import ContextVar
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext, redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,6 +23,7 @@ from deepnlp.gradcheck.checks import (
     ignores_dout,
     not_finite,
 )  # fmt: skip
+from deepnlp.gradcheck.doubles import in_float64
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
 from deepnlp.gradcheck.explaining import accept_means, explain, explain_as_sums
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
@@ -34,8 +32,6 @@ from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.walking import HostArray, is_tensor, private
 
 METHODS = ("auto", "complex", "central", "direction")
-
-_one_at_a_time = threading.RLock()  # the diagnosis exchanges the code of functions for a while
 
 
 def check_gradients(
@@ -109,8 +105,8 @@ def check_gradients(
     -----
     The code that is checked runs as it is, a few dozen times for the numbers of the complex step
     or the differences. Where a gradient is wrong, changed forms of its backward are evaluated as
-    well, and never run (:mod:`deepnlp.diagnosis.rewriting`). One check runs at a time; others, in
-    other threads, wait for it.
+    well, and never run (:mod:`deepnlp.diagnosis.rewriting`). Checks may run in several threads,
+    of objects or functions that share no weights.
 
     Examples
     --------
@@ -123,7 +119,7 @@ def check_gradients(
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
     silence = redirect_stdout(io.StringIO()) if quiet else nullcontext()
-    with _one_at_a_time, _doubles(layer), silence, _more_is_copied():
+    with _doubles(layer), silence:
         subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)
@@ -141,53 +137,12 @@ def check_gradients(
             subject.leave()  # what is not the object's own is left as it was
 
 
-@contextmanager
-def _doubles(given: Any) -> Iterator[None]:
+def _doubles(given: Any) -> Any:
     """Context in which torch makes tensors of float64, if it is there or lines import it."""
     text = text_of(given) if isinstance(given, Path) else given
     if isinstance(text, str) and "torch" in text:
         import_module("torch")
-    torch: Any = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    kind = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(kind)
-
-
-def _context_variable(name: str, value: Any) -> ContextVar[Any]:
-    made: ContextVar[Any] = ContextVar(name)
-    made.set(value)
-    return made
-
-
-def _local(values: dict[str, Any]) -> threading.local:
-    made = threading.local()
-    vars(made).update(values)
-    return made
-
-
-_COPIES: dict[type, Callable[[Any], Any]] = {
-    types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
-    threading.local: lambda local: (_local, (vars(local),)),
-    ContextVar: lambda variable: (_context_variable, (variable.name, variable.get(None))),
-}
-
-
-@contextmanager
-def _more_is_copied() -> Iterator[None]:
-    """Context in which objects are copied that keep values where a copy looks for none."""
-    others = {kind: copy for kind, copy in _COPIES.items() if kind not in copyreg.dispatch_table}
-    copyreg.dispatch_table.update(others)
-    try:
-        yield
-    finally:
-        for kind in others:
-            del copyreg.dispatch_table[kind]
+    return in_float64(sys.modules["torch"]) if "torch" in sys.modules else nullcontext()
 
 
 def _check(comparison: Comparison) -> Report:

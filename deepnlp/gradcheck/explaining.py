@@ -1,6 +1,5 @@
 """Why a gradient is wrong: the diagnosis is asked, and what else is known is added."""
 
-import copy
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from deepnlp.gradcheck.report import Check, Row
 from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject, in_numpy_form
 from deepnlp.gradcheck.variables import Input
-from deepnlp.gradcheck.walking import is_real, near, states_kept
+from deepnlp.gradcheck.walking import copy_of, is_real, near, states_kept
 
 
 def explain(subject: Subject, rows: list[Row], failed: list[Row], is_along: bool) -> None:
@@ -145,7 +144,7 @@ def _stay(subject: Subject, axis: int, n: int) -> list[str]:
 
     None where the outputs are not twice the same: then it is no axis of samples.
     """
-    twice, once = copy.deepcopy(subject), subject.analytic_gradients()
+    twice, once = copy_of(subject), subject.analytic_gradients()
 
     def double(value: Any) -> Any:
         is_ids = numpy.asarray(value).dtype.kind in "iu"

@@ -184,7 +184,7 @@ class Weight(Variable):
 
     def set(self, value: Any) -> None:
         """Put another value in place; a complex one makes the weight complex."""
-        value = asarray(value)
+        value = asarray(value) if isinstance(value, numpy.ndarray) else value  # or followed
         if value.dtype.kind == "c":
             self.parameter.astype(value.dtype)
         self.parameter.value = value

@@ -11,6 +11,7 @@ import pickle
 import random
 import sys
 import sysconfig
+import threading
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -277,6 +278,25 @@ def same(one: Any, other: HostArray) -> bool:
 def near(one: HostArray, other: HostArray, rtol: float = 1e-6, atol: float = 1e-9) -> bool:
     """Whether two arrays have one shape, and about the same numbers."""
     return one.shape == other.shape and numpy.allclose(one, other, rtol, atol, equal_nan=True)
+
+
+def copy_of(value: Any) -> Any:
+    """Return a deep copy, also of objects that keep values where a copy looks for none."""
+    try:
+        return copy.deepcopy(value)
+    except TypeError:
+        memo: dict[int, Any] = {}
+        for holder in reversed(holders(value)):  # what stands inside first
+            owner = holder.owner
+            if isinstance(owner, types.MappingProxyType):
+                memo[id(owner)] = types.MappingProxyType(copy.deepcopy(dict(owner), memo))
+            elif isinstance(owner, threading.local):
+                memo[id(owner)] = made = threading.local()
+                vars(made).update(copy.deepcopy(vars(owner), memo))
+            elif isinstance(owner, ContextVar):
+                memo[id(owner)] = variable = ContextVar[Any](owner.name)
+                variable.set(copy.deepcopy(owner.get(None), memo))
+        return copy.deepcopy(value, memo)
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:

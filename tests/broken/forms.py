@@ -50,11 +50,11 @@ class Part:
     form: str
     name: str
     draw: str
-    forward: str
-    backward: str
-    gradients: dict[str, str] = field(hash=False)
     hand: str
     module: str = field(repr=False)
+    forward: str = ""
+    backward: str = ""
+    gradients: dict[str, str] = field(default_factory=dict, hash=False)
     course: str = ""
 
 
@@ -79,10 +79,10 @@ def names() -> list[str]:
 
 
 @lru_cache
-def read(form: str) -> tuple[list[Part], list[Mistake]]:
-    """The parts and mistakes of a form."""
-    table = tomllib.loads(FORMS.joinpath(f"{form}.toml").read_text("utf-8"))
-    module = FORMS.joinpath(f"{form}.py").read_text("utf-8")
+def read(form: str, folder: Path = FORMS) -> tuple[list[Part], list[Mistake]]:
+    """Return the parts and mistakes of a form."""
+    table = tomllib.loads(folder.joinpath(f"{form}.toml").read_text("utf-8"))
+    module = folder.joinpath(f"{form}.py").read_text("utf-8")
     parts, mistakes = [], []
     for row in table["layer"]:
         wrongs = row.pop("mistake", [])

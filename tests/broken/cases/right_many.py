@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from tests.broken.forms import DOUT, Part, errors, file_of, handed, limited, outcome_of_right
 
 COUNT = 1000

@@ -4,8 +4,8 @@ import pytest
 
 from deepnlp import Sequential
 from deepnlp.layers import GRU, LSTM, Embedding, TimeAffine, Unrolled
-from deepnlp.lessons.figures import layers_in_time
 from deepnlp.models import RNNLM
+from material.figures import layers_in_time
 from tests.gradflow.test_gradflow import overlaps
 
 WORDS = ["the", "function", "returns", "a"]
