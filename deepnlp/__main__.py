@@ -2,11 +2,14 @@
 
 import sys
 
-from deepnlp.cli.interrupted import end_when_interrupted
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # the current folder: what lies there is data, and no module to import
 
 
 def main() -> int:
     """The command, guarded before anything that takes time is imported; gives the exit code."""
+    from deepnlp.cli.interrupted import end_when_interrupted
+
     end_when_interrupted()
     from deepnlp.cli.main import main as command
 

@@ -21,6 +21,7 @@ from deepnlp.models import Model
 from deepnlp.text import Vocabulary
 
 FLOATS = ("float16", "float32", "float64")
+MOST_NAMED = 6  # runs, in the error of one that is not there
 #: Trained models in the package, by name; docs/pretrained.md says how each was made.
 PRETRAINED = {path.stem: path for path in Path(__file__).with_name("pretrained").glob("*.npz")}
 
@@ -130,6 +131,11 @@ def model_file(path: str | PathLike[str]) -> Path:
     path = Path(path)
     if str(path) in PRETRAINED and not path.exists():
         return PRETRAINED[str(path)]
+    if not path.exists() and path.suffix != ".npz":
+        there = sorted(str(file.parent) for file in path.parent.glob("*/best.npz"))[:MOST_NAMED]
+        raise FileNotFoundError(
+            f"no checkpoint {path}" + (f": there are {', '.join(there)}" if there else "")
+        )
     if not path.is_dir():
         return path
     for file in (path / "best.npz", path / "checkpoint.npz"):

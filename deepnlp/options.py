@@ -99,7 +99,11 @@ class Option:
         'a number, above 0 and at most 1'
         """
         if self.choices:
-            return "one of " + ", ".join(map(repr, self.choices))
+            return (
+                "one of "
+                + ", ".join(map(repr, self.choices))
+                + getattr(self.choices, "expected", "")
+            )
         limits = self.limits()
         expected = f"{KINDS[self.kind][0]}, {limits}" if limits else KINDS[self.kind][0]
         return f"{expected}, or a list of such" if self.several else expected

@@ -321,7 +321,6 @@ computation_graph(LSTM.init(3, 4, np.random.default_rng(0)))
 class MyLSTM:
     def __init__(self, Wx, Wh, b):
         self.Wx, self.Wh, self.b = Wx, Wh, b
-        self.dWx, self.dWh, self.db = np.zeros_like(Wx), np.zeros_like(Wh), np.zeros_like(b)
 
     def forward(self, x):
         return None

@@ -1,10 +1,12 @@
 """The addresses of the project stand in one place, and the wheel, README and site take them."""
 
 import email
+import io
 import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ def metadata_with(folder, repository, site):
         rest = re.sub(rf'^{name} = ".*"$', f'{name} = "{address}"', rest, count=1, flags=re.M)
     (folder / "pyproject.toml").write_text(head + mark + rest, "utf-8")
     (folder / "out").mkdir()
-    for name in ("setup.py", "README.md", "LICENSE", "deepnlp/__init__.py"):
+    for name in ("setup.py", "README.md", "LICENSE", "LICENSE-PSF.txt", "deepnlp/__init__.py"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes((ROOT / name).read_bytes())
     done = subprocess.run(
@@ -60,3 +62,19 @@ def test_readme_names_the_repository_or_says_that_it_has_to_be_named():
     toml = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     named = toml["tool"]["deepnlp"]["site"]["repository"] or "<address of this repository>"
     assert f"git clone {named} deepnlp" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_size_of_the_wheel_is_that_of_its_page():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for file in (ROOT / "deepnlp").rglob("*.*"):
+            if "__pycache__" not in file.parts:
+                wheel.write(file)
+    said = re.search(r"one file of (\S+) MB", (ROOT / "docs" / "in-class.md").read_text("utf-8"))
+    assert len(packed.getvalue()) / 1e6 == pytest.approx(float(said[1]), rel=0.1)
+
+
+def test_the_wheel_names_the_licences_of_what_it_holds(tmp_path):
+    metadata = metadata_with(tmp_path, "", "")
+    assert metadata.get_all("License-File") == ["LICENSE", "LICENSE-PSF.txt"]
+    assert "PYTHON SOFTWARE FOUNDATION LICENSE" in (ROOT / "LICENSE-PSF.txt").read_text("utf-8")

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
@@ -36,7 +36,12 @@ if sys.platform == "linux":
 T = TypeVar("T")
 Item = TypeVar("Item")
 
-WATCHER = Path(__file__).with_name("watcher.py")
+WATCHER = [sys.executable, "-I", "-S", str(Path(__file__).with_name("watcher.py"))]
+#: Seconds in which all processes should meet, and for which one may be stopped.
+LIMIT = float(os.environ.get("DEEPNLP_MPI_SECONDS", "60"))
+#: How the programs that start processes say which it is, and of how many.
+STARTERS = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+            ("PMIX_RANK", "SLURM_NTASKS"), ("SLURM_PROCID", "SLURM_NTASKS"))  # fmt: skip
 PATIENCE = 2.0  # seconds in which all processes should meet the error that one has met
 
 
@@ -69,6 +74,8 @@ class Group:
         self.rank: int = 0 if comm is None else comm.rank
         self.size: int = 1 if comm is None else comm.size
         if self.size & (self.size - 1):
+            if self.rank:  # rank 0 says it
+                raise SystemExit(2)
             raise ValueError(f"the number of processes should be a power of 2, got {self.size}")
         self.seconds, self._stderr = 0.0, 2
         self._spare = numpy.empty(0)
@@ -85,14 +92,15 @@ class Group:
         watcher: Any = None
         address = f"deepnlp-{os.getpid()}-{time.time_ns()}"
         if self.rank == first:
-            command = [sys.executable, "-I", "-S", str(WATCHER), address, str(len(ranks))]
+            command = [*WATCHER, "death", address, str(len(ranks)), f"{LIMIT:g}"]
             pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
             watcher = subprocess.Popen(command, start_new_session=True, **pipes)
             watcher.stdout.readline()  # it listens
         address = self.gathered(address)[first]
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(f"\0{address}")
-            connection.sendall(f"{self.rank} of {self.size} ({self._names[self.rank]})".encode())
+            name = f"{self.rank} of {self.size} ({self._names[self.rank]})"
+            connection.sendall(f"{os.getpid()} {name}".encode())
             # Of the files of a process that dies, the kernel closes those with high numbers first:
             # this one before that by which mpiexec learns of the death, and kills the others.
             self._life = fcntl.fcntl(connection.fileno(), fcntl.F_DUPFD_CLOEXEC, 512)
@@ -111,12 +119,29 @@ class Group:
     @cache
     def world(cls) -> Group:
         """All processes that ``mpiexec`` has started, always the same group; or this one alone."""
-        try:
-            from mpi4py import MPI
-        except ImportError as error:
-            advice = "pip install mpi4py mpich, or leave out distributed"
-            raise DeepNLPError(f"several processes need mpi4py ({error}): {advice}") from error
-        return cls(MPI.COMM_WORLD)
+        places = ([os.environ.get(name, "") for name in names] for names in STARTERS)
+        rank, size = next((place for place in places if all(place)), ("0", "1"))
+        with ExitStack() as meeting:
+            if int(size) > 1 and sys.platform == "linux":
+                command = [*WATCHER, "meeting", rank, size, f"{LIMIT:g}"]
+                pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+                meeting.enter_context(subprocess.Popen(command, start_new_session=True, **pipes))
+            try:
+                from mpi4py import MPI
+            except (ImportError, RuntimeError) as error:  # the latter without a library of MPI
+                advice = "pip install mpi4py mpich, or leave out distributed"
+                raise DeepNLPError(f"several processes need mpi4py ({error}): {advice}") from error
+            return cls(MPI.COMM_WORLD)
+
+    def agree(self, **facts: Any) -> None:
+        """Raise in all processes where one has other facts than rank 0, by its name."""
+        first, *others = self.gathered(facts)
+        for rank, other in enumerate(others, 1):
+            for name in [*first, *(other.keys() - first)]:
+                if (then := first.get(name)) != (now := other.get(name)):
+                    who = f"process {rank} of {self.size} ({self._names[rank]})"
+                    same = "all processes of a job need the same"
+                    raise DeepNLPError(f"{who} has {name} {now!r}, process 0 {then!r}: {same}")
 
     def let_first_speak(self) -> None:
         """Shut the standard streams of all ranks but 0, for good; only a failure is still said."""

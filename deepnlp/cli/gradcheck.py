@@ -51,6 +51,7 @@ def run(
     call: Annotated[str | None, Option(metavar="CALL")] = None,
     seconds: Annotated[int, Option(metavar="S", low=1)] = 300,
     quiet: Flag = False,
+    all: Flag = False,  # noqa: A002
     museum: Annotated[
         str | None, Option(metavar="DIR", details={"nargs": "?", "const": ""})
     ] = None,
@@ -80,6 +81,8 @@ def run(
         processor time after which a check ends, where the platform can tell it.
     quiet : bool
         print nothing if all is right, and one line if not.
+    all : bool
+        print all causes that would give a wrong gradient, not the likeliest alone.
     museum : str, optional
         score the diagnosis on layers with a mistake (default: those of a checkout).
     shapes : int
@@ -98,9 +101,8 @@ def run(
     if target is None:
         return _check_examples(layer, method, seed)
     table = dict(map(_read_gradient, gradient))
-    hint, text, first, facts = apart(
-        _verdict, target, [*input], [*weight], call, table, method, seed, constant, seconds=seconds
-    )
+    given = target, [*input], [*weight], call, table, method, seed, constant
+    hint, text, first, facts = apart(_verdict, all, *given, seconds=seconds)
     if hint:
         print(hint)
         raise DeepNLPError(text)
@@ -111,14 +113,14 @@ def run(
     return Answer(facts, code=0 if facts["ok"] else 1)
 
 
-def _verdict(target: str, *given: Any) -> tuple[str, str, str, dict[str, Any]]:
+def _verdict(alternatives: bool, *given: Any) -> tuple[str, str, str, dict[str, Any]]:
     """Return a report as texts and facts; or lines of Python that would work, and an error."""
     try:
-        report = _check(target, *given)
+        report = _check(*given)
     except _RefusedError as refused:
         return refused.hint, str(refused), "", {}
     first = str(report.causes[0]) if report.causes else f"{report.subject}: wrong"
-    return "", str(report), first, report.to_dict()
+    return "", report.in_words(alternatives=alternatives), first, report.to_dict()
 
 
 class _RefusedError(DeepNLPError):

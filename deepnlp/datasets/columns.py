@@ -25,7 +25,12 @@ def is_table(path: Path, kinds: Sequence[str] = TABLES) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(tuple(kinds))
 
 
-def text_in(paths: Iterable[Path], column: str | None = None, encoding: str | None = None) -> str:
+def text_in(
+    paths: Iterable[Path],
+    column: str | None = None,
+    encoding: str | None = None,
+    keep_returns: bool = False,
+) -> str:
     """The lines of files in a row, each with its end; of a table those of one column."""
     texts = []
     for path in paths:
@@ -34,7 +39,7 @@ def text_in(paths: Iterable[Path], column: str | None = None, encoding: str | No
         elif column:
             raise ValueError(f"{path} is no table: column goes with {', '.join(TABLES)}")
         else:
-            texts.append(read_text(path, encoding))
+            texts.append(read_text(path, encoding, keep_returns))
     return "".join(text.removesuffix("\n") + "\n" for text in texts)
 
 

@@ -143,7 +143,7 @@ def path_of(name_or_path: NameOrPath, known: Iterable[str], what: str) -> Path:
     raise ValueError(f"unknown {what} {str(path)!r}: expected {', '.join(known)} or a path")
 
 
-def read_text(path: Path, encoding: str | None = None) -> str:
+def read_text(path: Path, encoding: str | None = None, keep_returns: bool = False) -> str:
     r"""Text of a file, unpacked where its name ends in ``.gz``, as :func:`decode` reads it.
 
     >>> "def read_text" in read_text(Path(__file__))
@@ -158,7 +158,7 @@ def read_text(path: Path, encoding: str | None = None) -> str:
             )
     if not content.strip():
         raise ValueError(f"{path} is empty: expected UTF-8 text")
-    return decode(content, str(path), encoding)
+    return decode(content, str(path), encoding, keep_returns)
 
 
 def lines_of(text: str) -> list[str]:

@@ -36,6 +36,8 @@ class Pairs(Splits):
         Made from the training split, unless they were given.
     train, valid, test : sequence of (str, str)
         Source and target as they were written.
+    note : str, optional
+        What was left out of the files, or may surprise in them.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Pairs(Splits):
     train: Sequence[Pair]
     valid: Sequence[Pair]
     test: Sequence[Pair]
+    note: str | None = None  # type: ignore[assignment]
     unit = "pairs"
 
     def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -161,6 +164,7 @@ def load_pairs(
     name = str(name_or_path)
     source = DEFAULTS | SOURCES["pairs"].get(name, {})
     parts: dict[str, list[Pair]]
+    notes: list[str] = []
     if name == "addition":
         parts = {"all": addition(examples, digits, data_seed)}
     elif name == "dates":
@@ -168,14 +172,18 @@ def load_pairs(
     else:
         name, paths = files_of(name_or_path, "pairs", "pairs", data, ending="")
         how = source["separator"], column, encoding
-        parts = {split: _read(files, *how) for split, files in paths.items()}
+        parts = {split: _read(files, *how, notes) for split, files in paths.items()}
+        empty = sum(not all(pair) for part in parts.values() for pair in part)
+        notes += [f"{empty:,} pairs with an empty side left out"] if empty else []
+        parts = {split: [pair for pair in part if all(pair)] for split, part in parts.items()}
     splits = _divide(parts["all"], source["key"], data_seed, name) if "all" in parts else parts
     if vocabs is None:
         cut = options.tokeniser_of(tokens, source["tokenizer"], keep_case)
         limits = vocab_size or None, min_count
         of_source, of_target = (_vocabulary(side, cut, *limits) for side in zip(*splits["train"]))
         vocabs = of_source, of_target
-    return Pairs(name, *vocabs, *(splits[split] for split in SPLITS))
+    divided = (splits[split] for split in SPLITS)
+    return Pairs(name, *vocabs, *divided, "; ".join(notes) or None)
 
 
 def _vocabulary(texts: Sequence[str], cut: Tokeniser, size: int | None, least: int) -> Vocabulary:
@@ -185,7 +193,7 @@ def _vocabulary(texts: Sequence[str], cut: Tokeniser, size: int | None, least: i
 
 
 def _read(
-    paths: list[Path], separator: str, column: str | None, encoding: str | None
+    paths: list[Path], separator: str, column: str | None, encoding: str | None, notes: list[str]
 ) -> list[Pair]:
     """Pairs from one file with both sides in each line, or from files whose lines belong together.
 
@@ -201,7 +209,11 @@ def _read(
             f"expected two files whose lines belong together, got {', '.join(map(str, paths))}: "
             "say with column how their names end, such as --column de,en"
         )
-    texts = (text_in(side, None, encoding).rstrip() for side in sides)
+    texts = [text_in(side, None, encoding, keep_returns=True).rstrip() for side in sides]
+    for side, text in zip(sides, texts, strict=True):
+        if "\r" in text:
+            number = text.count("\n", 0, text.index("\r")) + 1
+            notes.append(f"{side[0].name} has a carriage return inside line {number:,}")
     source, target = ([line.strip() for line in lines_of(text)] for text in texts)
     if len(source) != len(target):
         lengths = f"has {len(source):,} lines and {sides[1][0]} {len(target):,}"
@@ -219,12 +231,12 @@ def _pairs_in(
         lines = ((n, line.split(separator)) for n, line in numbered_lines(path, encoding))
     for number, texts in lines:
         source, *others = (text.replace("\n", " ").strip() for text in texts)
-        if not source or not any(others[:1]):
+        if source and not others:
             raise ValueError(
                 f"{path}, line {number}: expected a source and a target with {separator!r} "
                 f"between, got {separator.join(texts)!r}"
             )
-        yield source, others[0]
+        yield source, others[0] if others else ""
 
 
 def _divide(pairs: Iterable[Pair], key: str, seed: int, name: str) -> dict[str, list[Pair]]:

@@ -204,7 +204,8 @@ class Problem:
             letters = {1: "N", 2: "NT"} if is_ids else {1: "N", 2: "ND", 3: "NTD"}
             for letter, size in zip(letters.get(value.ndim, ""), value.shape, strict=False):
                 sizes.setdefault(letter, size)
-        for weight in self.subject.weights:
+        names = [*self.subject.input_names, *self.right]
+        for weight in self.subject.weights if any(map(_HIDDEN.search, names)) else ():
             if weight.ndim > 1:
                 sizes.setdefault("H", weight.shape[-1])
         return sizes
@@ -220,8 +221,9 @@ class Problem:
             named += [(name, float(n)), (f"1/({name})" if " " in name else f"1/{name}", 1 / n)]
         for name, n in sizes.items():
             named += [(f"sqrt({name})", n**0.5), (f"1/sqrt({name})", n**-0.5)]
-            named += [(f"({name} - 1)/{name}", 1 - 1 / n)]
-            named += [(f"{name}/({name} - 1)", n / (n - 1))]
+            if n > 2:  # else it is 1/n, and n
+                named += [(f"({name} - 1)/{name}", 1 - 1 / n)]
+                named += [(f"{name}/({name} - 1)", n / (n - 1))]
         return [*named, ("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
 
     def name_factor(self, factor: float) -> str:
@@ -349,6 +351,9 @@ class Problem:
 
 
 _RANDOM = re.compile(r"rand|rng|binomial|bernoulli|drop|uniform|generator", re.IGNORECASE)
+
+_HIDDEN = re.compile(r"(^|[._\W])(h|hx|[hH]0|Wh+|W_?hh?|[hH]idden)($|[._\W\d])|h_")
+"""Names of a hidden state, and of its weights."""
 
 WORK = 14_000_000
 """Numbers that all edited passes of one diagnosis may compute: what takes a second or less."""

@@ -25,6 +25,9 @@ from deepnlp.files.writing import write_whole
 Pattern = re.Pattern[str]
 NONE = re.compile(r"(?!)")  # no name
 
+LEAST_TORCH = 2, 6  # before it, CVE-2025-32434: weights_only executes what a file holds
+WRAPPERS = ("_orig_mod.", "module.", "_orig_mod.")  # torch.compile and DataParallel, in any order
+
 KEY = FORMAT = "deepnlp"
 VERSION = 1
 
@@ -77,18 +80,29 @@ def write_torch(path: Path, tensors: dict[str, HostArray], text: str) -> None:
 def read_torch(path: Path, skipped: Pattern = NONE) -> tuple[dict[str, HostArray], str | None]:
     """The tensors of a ``state_dict``, and the text if there is one; nothing in it is executed."""
     torch, content = _library("torch"), path.read_bytes()
+    if tuple(map(int, torch.__version__.split(".")[:2])) < LEAST_TORCH:
+        raise DeepNLPError(
+            f"reading {path} needs torch 2.6, which executes nothing in it; this is torch "
+            f"{torch.__version__}: python -m pip install --upgrade torch"
+        )
     with _reading(path, "state_dict of PyTorch"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         state = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    if isinstance(state, dict) and isinstance(state.get("state_dict"), dict):
+        state = state["state_dict"]
     state = state if isinstance(state, dict) and state else {"": state}
     try:
         text = state._metadata[""].get(KEY)  # type: ignore[attr-defined]
     except (AttributeError, KeyError, TypeError):
         text = None
+    for prefix in WRAPPERS:
+        if all(str(name).startswith(prefix) for name in state):
+            state = {name[len(prefix) :]: tensor for name, tensor in state.items()}
     state = {name: tensor for name, tensor in state.items() if not skipped.fullmatch(str(name))}
     _check_sizes(path, state, len(content))
     with _reading(path, "state_dict of PyTorch"):
-        return {k: x.detach().resolve_neg().contiguous().numpy() for k, x in state.items()}, text
+        whole = {k: x.detach().resolve_neg().contiguous() for k, x in state.items()}
+        return {k: (x.float() if x.itemsize == 2 else x).numpy() for k, x in whole.items()}, text
 
 
 def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
@@ -103,9 +117,9 @@ def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
             raise DeepNLPError(
                 f"{path} holds no state_dict: expected tensors by name, got {name!r} with a {kind}"
             )
-        if tensor.dtype not in (torch.float32, torch.float64) or tensor.layout != torch.strided:
+        if not tensor.is_floating_point() or tensor.itemsize == 1 or tensor.layout != torch.strided:
             raise DeepNLPError(
-                f"{path}: the tensor {name} should be dense and of float32 or float64, got "
+                f"{path}: the tensor {name} should be dense and of 16 to 64 bits, got "
                 f"{str(tensor.dtype).removeprefix('torch.')}: convert it with .float()"
             )
         size = tensor.numel() * tensor.element_size()
@@ -114,6 +128,17 @@ def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
         seen.add(tensor.data_ptr())
         if max(held, size) > room:
             raise DeepNLPError(f"{path} is damaged: its tensors are larger than the file")
+
+
+def _bfloat16(path: Path, name: str) -> HostArray:
+    """A tensor of a file that the library has found whole: the upper halves of float32 numbers."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        entry = json.loads(file.read(length))[name]
+        begin, end = entry["data_offsets"]
+        file.seek(8 + length + begin)
+        upper = np.frombuffer(file.read(end - begin), "<u2").astype("<u4")
+    return (upper << 16).view("<f4").reshape(entry["shape"])
 
 
 def write_safetensors(path: Path, tensors: dict[str, HostArray], meta: dict[str, str]) -> None:
@@ -134,9 +159,15 @@ def read_safetensors(
     ):
         text = (file.metadata() or {}).get(KEY)
         names = [name for name in file.keys() if not skipped.fullmatch(name)]  # noqa: SIM118
-        tensors = {name: file.get_tensor(name) for name in names}
+        kinds = {name: file.get_slice(name).get_dtype() for name in names}
+        tensors = {
+            name: _bfloat16(path, name) if kind == "BF16" else file.get_tensor(name)
+            for name, kind in kinds.items()
+        }
     for name, x in tensors.items():
-        if x.dtype not in (np.float32, np.float64):
+        if x.dtype == np.float16:
+            tensors[name] = x.astype(np.float32)
+        elif x.dtype not in (np.float32, np.float64):
             raise DeepNLPError(
                 f"{path}: the tensor {name} should be of float32 or float64, got {x.dtype}"
             )

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from deepnlp.text import BPE, Vocabulary
 from deepnlp.text.bpe import LINE_BREAK
 
 CONFIG, VOCAB, MERGES = "config.json", "vocab.json", "merges.txt"
+TOKENIZER, ADDED = "tokenizer.json", "added_tokens.json"
+NO = "here a GPT has the tokens of its byte pairs alone"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 VERSION = "#version: 0.2"  # the first line of merges.txt
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu": "gelu", "relu": "relu", "silu": "silu"}
@@ -79,9 +82,11 @@ def places(model: Any) -> dict[str, View]:
 def read_gpt2(path: Path) -> GPT:
     """The model in a folder, or that of a file of weights with the other files beside it."""
     folder = path if path.is_dir() else path.parent
-    found = [path] if path.is_file() else [folder / name for name in WEIGHTS]
-    weights = next((file for file in found if file.is_file()), None)
-    missing = [name for name in (CONFIG, VOCAB, MERGES) if not (folder / name).is_file()]
+    listed = [*WEIGHTS, *(f"{name}.index.json" for name in WEIGHTS)]
+    files_there = [path] if path.is_file() else [folder / name for name in listed]
+    weights = next((file for file in files_there if file.is_file()), None)
+    texts = (CONFIG,) if (folder / TOKENIZER).is_file() else (CONFIG, VOCAB, MERGES)
+    missing = [name for name in texts if not (folder / name).is_file()]
     missing += [] if weights else [" or ".join(WEIGHTS)]
     if weights is None or missing:
         raise FileNotFoundError(
@@ -105,8 +110,13 @@ def read_gpt2(path: Path) -> GPT:
 
 def _read_tensors(path: Path) -> dict[str, HostArray]:
     """The weights by their names in places()."""
-    read = files.read_safetensors if path.suffix == ".safetensors" else files.read_torch
-    tensors, _ = read(path, MASKS)
+    shards, tensors = [path], dict[str, HostArray]()
+    if path.suffix == ".json":
+        names = sorted({str(name) for name in read_json(path).get("weight_map", {}).values()})
+        shards = [path.with_name(Path(name).name) for name in names]
+    for shard in shards:
+        read = files.read_safetensors if shard.suffix == ".safetensors" else files.read_torch
+        tensors |= read(shard, MASKS)[0]
     check_finite(tensors)
     tensors = {name.removeprefix("transformer."): x for name, x in tensors.items()}
     head = tensors.pop("lm_head.weight", None)
@@ -147,18 +157,39 @@ def _options(config: Mapping[str, Any], tensors: Mapping[str, HostArray]) -> dic
 
 def _read_vocabulary(folder: Path, eos_id: Any) -> Vocabulary:
     """The tokens in the order of their ids, with the merges; eos as the config has it."""
-    ids = read_json(folder / VOCAB)
+    ids, merges, added = _tokens_and_merges(folder)
+    if added := [token for token in added if token not in ids]:
+        raise ValueError(f"the token {added[0]!r} was added to the vocabulary: {NO}")
     if any(type(id_) is not int for id_ in ids.values()) or {*ids.values()} != {*range(len(ids))}:
         raise ValueError(f"{VOCAB} should have tokens with the ids 0 to {len(ids) - 1}, each once")
     tokens = sorted(ids, key=lambda token: ids[token])
     is_id = type(eos_id) is int and 0 <= eos_id < len(tokens)
-    lines = decode(content_of(folder / MERGES), str(folder / MERGES)).removesuffix("\n").split("\n")
-    merges = [line.split(" ") for line in lines if not line.startswith("#version")]
+    if len(merges) > max(len(tokens), 1000):
+        raise ValueError(f"{MERGES} has {len(merges):,} merges for {len(tokens):,} tokens")
     try:
         bpe = BPE(merges, tokens[eos_id] if is_id else LINE_BREAK)
     except ValueError as error:
         raise ValueError(f"{MERGES}: {error}") from error
     return Vocabulary(tokens, tokenizer=bpe)
+
+
+def _tokens_and_merges(folder: Path) -> tuple[dict[str, Any], list[Any], list[str]]:
+    """Ids of tokens, merges, and tokens added: of three files, else of ``tokenizer.json``."""
+    if (folder / VOCAB).is_file() and (folder / MERGES).is_file():
+        lines = decode(content_of(folder / MERGES), str(folder / MERGES)).removesuffix("\n")
+        merges = [line.split(" ") for line in lines.split("\n") if not line.startswith("#version")]
+        added = read_json(folder / ADDED) if (folder / ADDED).is_file() else {}
+        return read_json(folder / VOCAB), merges, [*added]
+    whole = read_json(folder / TOKENIZER)
+    try:
+        ids, merges = whole["model"]["vocab"], whole["model"]["merges"]
+        merges = [pair.split(" ") if isinstance(pair, str) else pair for pair in merges]
+        added = [token["content"] for token in whole.get("added_tokens") or []]
+        if whole["model"]["type"] != "BPE" or not isinstance(ids, dict):
+            raise TypeError
+    except (KeyError, TypeError):
+        raise ValueError(f"{TOKENIZER} holds no byte pair encoding, as GPT-2's does") from None
+    return ids, merges, added
 
 
 # --- Writing -------------------------------------------------------------------------------------
@@ -185,10 +216,13 @@ def write_gpt2(folder: Path, model: Model) -> None:
         VOCAB: json.dumps({token: id_ for id_, token in enumerate(vocab.tokens)}),
         MERGES: "\n".join([VERSION, *map(" ".join, vocab.cut.merges), ""]),
     }
-    folder.mkdir(exist_ok=True)
-    for name, text in texts.items():
-        write_whole(folder / name, text)
-    files.write_safetensors(folder / WEIGHTS[0], tensors, {"format": "pt"})
+    with TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.") as made:
+        for name, text in texts.items():
+            write_whole(Path(made, name), text)
+        files.write_safetensors(Path(made, WEIGHTS[0]), tensors, {"format": "pt"})
+        folder.mkdir(exist_ok=True)
+        for file in Path(made).iterdir():  # all are whole
+            file.replace(folder / file.name)
 
 
 def _config(model: Model) -> dict[str, Any]:

@@ -94,11 +94,14 @@ def unpacked(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         raise ValueError(f"{path} is not a whole gzip file ({error}): fetch it again") from None
 
 
-def decode(content: bytes, name: str, encoding: str | None = None) -> str:
+def decode(
+    content: bytes, name: str, encoding: str | None = None, keep_returns: bool = False
+) -> str:
     r"""The text of a file of that name, or an error if it is not in that encoding.
 
     By default it is UTF-8, or UTF-16 where a byte order mark says so. Line breaks become ``\n``,
-    and letters with accents one character each (NFC), however they were written.
+    and letters with accents one character each (NFC), however they were written. With
+    ``keep_returns`` a carriage return before no line feed is a character like others.
 
     >>> decode("\ufeffpre\u0300s\r\n".encode("utf-16"), "notes.txt")
     'près\n'
@@ -117,5 +120,6 @@ def decode(content: bytes, name: str, encoding: str | None = None) -> str:
         byte = f"byte 0x{content[bad]:02x} at position {bad}{cause}"
         advice = "save it as UTF-8, or name its encoding (deepnlp train --encoding cp1252)"
         raise ValueError(f"{name} is not {kind.upper()} text: {byte}; {advice}")
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    text = text if keep_returns else text.replace("\r", "\n")
     return unicodedata.normalize("NFC", text)

@@ -165,15 +165,12 @@ def _check(comparison: Comparison) -> Report:
         checks, failed = check_behaviour(subject, analytic, comparison.rng, is_linear)
     rows = comparison.rows(analytic)
     kinks = comparison.kinks(rows)
-    if lines is not None:
-        comparison.forgive_kinks(rows)
-        if named := lines.forgive(rows):
-            told = f"{', '.join(named)}, and what follows is right"
-            remarks.append(Check("on the way", True, told))
-    elif kinks:
+    if kinks:
         told = f"not differentiable at {', '.join(kinks)} (a kink or a tie): checked a little aside"
         remarks.append(Check("kinks", True, told))
         rows = comparison.rows_aside()
+    if lines is not None:
+        remarks += comparison.rows_of_lines(rows)
     rows = comparison.note_small(rows)
     if not any(row.is_wrong for row in rows) and not (is_along or lines or kinks):
         rows = comparison.rows_elsewhere() or rows
@@ -183,6 +180,8 @@ def _check(comparison: Comparison) -> Report:
         with suppress(Exception):  # a file that backward writes is left as these inputs leave it
             subject.analytic_gradients()
     rows += [_missing(subject, held) for held in subject.missing] + failed
+    if (alone := subject.alone()) and lines is None and not any(row.is_wrong for row in rows):
+        remarks.append(Check("one entry", True, say("one entry", names=", ".join(alone)), 1))
     if subject.not_checked:
         notes = [f"{name} ({reason})" for name, reason in subject.not_checked.items()]
         asked = [n for n in notes if INTENDED in n or "if it is a weight" in n]

@@ -281,11 +281,15 @@ class Comparison:
 
     def rows_aside(self) -> list[Row]:
         """Rows beside a point at which forward has a kink: on one side, then on the other."""
-        subject, values = self.subject, self.subject.values()
+        subject, values, lines = self.subject, self.subject.values(), self.subject.caller.lines
         for number in range(2 * _MOVES):
-            if number % 2 == 0:
-                steps = subject.random_directions(self.rng)
-            subject.move(values, steps, 1 - 2 * (number % 2))
+            if lines is not None:
+                lines.move(self.rng)
+                subject.put(lines.values)
+            else:
+                if number % 2 == 0:
+                    steps = subject.random_directions(self.rng)
+                subject.move(values, steps, 1 - 2 * (number % 2))
             rows = self.note_small(self.rows(subject.analytic_gradients()))
             is_wrong = any(row.is_wrong for row in rows)
             if (number % 2 and not is_wrong) or (is_wrong and not self.kinks(rows)):
@@ -294,6 +298,24 @@ class Comparison:
             if self.method != "direction":
                 self.forgive_kinks(rows)
         return rows
+
+    def rows_of_lines(self, rows: list[Row]) -> list[Check]:
+        """What is known of lines: which loss, what is clipped, what stands on the way."""
+        lines, checks = self.subject.caller.lines, list[Check]()
+        wrong = [row for row in rows if row.is_wrong and row.name in lines.unclipped]
+        for row in wrong:
+            tolerance = rules.TOLERANCES["central" if row.name in self.differences else "complex"]
+            again = compare(row.name, lines.unclipped[row.name], row.numeric, tolerance)
+            if again.ok:
+                row.ok, row.error, row.analytic, row.note = True, again.error, again.analytic, ""
+                checks.append(Check("clipped", True, f"{row.name}: as it is before a later line"))
+        if named := lines.forgive(rows):
+            checks.append(Check("on the way", True, ", ".join(named)))
+        if lines.loss:
+            checks.append(Check("loss", True, f"the gradients are those of {lines.loss}"))
+        unpaired = dict.fromkeys(lines.unpaired(), f"without a gradient, {rules.INTENDED}")
+        self.subject.not_checked |= unpaired
+        return checks
 
     def rows_elsewhere(self) -> list[Row]:
         """Rows for other numbers where those given hide a mistake, as gamma that is 1 at first.

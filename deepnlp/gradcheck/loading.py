@@ -152,7 +152,7 @@ def statements_of(text: str, title: str) -> list[ast.stmt]:
     """The statements of a text, whose lines tracebacks find under its title."""
     lines = text.splitlines(True)
     linecache.cache[title] = (len(lines), None, lines, title)
-    return ast.parse(text).body
+    return ast.parse(text, title).body
 
 
 def run_statement(node: ast.stmt, title: str, module: ModuleType) -> None:
@@ -237,6 +237,8 @@ def own_call(own: Own) -> str | None:
     kind = own[0] if isinstance(own, tuple) else own
     nodes = [node for one in _program(_module_of(own)) for node in ast.walk(one)]
     objects = {kind.__name__}
+    if inspect.isclass(kind):  # whoever made them
+        objects |= {n for n, one in vars(_module_of(own)).items() if isinstance(one, kind)}
     for node in nodes:
         if isinstance(node, ast.Assign) and _called(node.value) == kind.__name__:
             objects |= {ast.unparse(target) for target in node.targets}

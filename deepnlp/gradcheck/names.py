@@ -21,8 +21,8 @@ CUSTOMARY = re.compile(
 ORDER = re.compile(r"perm|order|sort|shuffle", re.IGNORECASE)
 """Integers that are an order, in which none repeats."""
 
-LOSSES = ("loss", "L", "J", "cost")
-"""The scalar that lines of code end forward in."""
+LOSSES = ("loss", "L", "J", "cost", "total_loss", "total_cost", "total", "objective")
+"""The scalar that lines of code end forward in: of several, the one that is computed from most."""
 
 WEIGHT = re.compile(
     r"^[WbUE][A-Za-z]{0,3}\d*$|^W_|^b_|^w\d*$|weight|bias|gamma|^beta|theta|kernel|param|_prev$|^prev_"

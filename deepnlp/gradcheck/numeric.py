@@ -13,6 +13,7 @@ import numpy
 from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.adapters import Adapter
 from deepnlp.gradcheck.causes import say
+from deepnlp.gradcheck.rules import sizes
 from deepnlp.gradcheck.variables import Variable
 from deepnlp.gradcheck.walking import (
     GENERATORS,
@@ -133,18 +134,6 @@ def typical_size(x: HostArray) -> float:
     with numpy.errstate(over="ignore"):
         size = float(numpy.sqrt(numpy.mean(numpy.square(x)))) if x.size else 1.0
     return size if 0 < size < numpy.inf else 1.0
-
-
-def sizes(x: HostArray) -> HostArray:
-    """The size of each entry beside the others: a common one, and its own where that is larger.
-
-    >>> sizes(numpy.array([1.0, -3.0, 2.0, -1e30]))
-    array([2.5e+00, 2.5e+00, 2.5e+00, 1.0e+30])
-    """
-    size = numpy.abs(x)
-    known = size[(size > 0) & (size < numpy.inf)]
-    common = float(numpy.median(known)) if known.size else 1.0
-    return numpy.where((size > 1e3 * common) & (size < numpy.inf), size, common)
 
 
 def _steps(x: HostArray, rounding: float) -> tuple[float, ...]:

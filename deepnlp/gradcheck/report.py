@@ -203,6 +203,16 @@ class Report(Outcome):
         return {**_cause_to_dict(cause, rows[0]), "rows": [row.name for row in rows]}
 
     def __str__(self) -> str:
+        return self.in_words()
+
+    def in_words(self, alternatives: bool = False) -> str:
+        """Return the table of all gradients and checks, with the likeliest cause of each mistake.
+
+        Parameters
+        ----------
+        alternatives : bool
+            Whether the other causes that would give the same gradients follow.
+        """
         gradients = [row for row in self.rows if row.name not in {c.name for c in self.checks}]
         names = [row.name for row in gradients] + [check.name for check in self.checks]
         width = max([8, *map(len, names)])
@@ -233,7 +243,7 @@ class Report(Outcome):
                 told.setdefault(str(row.causes[0]), row.causes)
         for first, *others in told.values():
             lines.append(f"  likely cause: {first}")
-            lines += [f"      or: {cause}" for cause in others]
+            lines += [f"      or: {cause}" for cause in others if alternatives]
         return "\n".join(lines)
 
 

@@ -111,3 +111,15 @@ def error_of(
                 worst = int(relative.argmax())
                 error = float(relative.flat[worst])
     return error, tuple(map(int, numpy.unravel_index(worst, off.shape)))
+
+
+def sizes(x: HostArray) -> HostArray:
+    """The size of each entry beside the others: a common one, and its own where that is larger.
+
+    >>> sizes(numpy.array([1.0, -3.0, 2.0, -1e30]))
+    array([2.5e+00, 2.5e+00, 2.5e+00, 1.0e+30])
+    """
+    size = numpy.abs(x)
+    known = size[(size > 0) & (size < numpy.inf)]
+    common = float(numpy.median(known)) if known.size else 1.0
+    return numpy.where((size > 1e3 * common) & (size < numpy.inf), size, common)

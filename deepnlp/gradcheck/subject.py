@@ -356,6 +356,12 @@ class Subject(Function):
         is_answer = not numpy.setdiff1d(value, (0, 1)).size and numpy.unique(value).size == 2
         return not (is_answer or CUSTOMARY.fullmatch(variable.key))
 
+    def alone(self) -> list[str]:
+        """The inputs that have one entry along an axis of samples or steps."""
+        data = [v for v in self.variables.values() if isinstance(v, Input)]
+        data = [v for v in data if not WEIGHT.search(v.key) and v.get().ndim > 1]
+        return [v.name for v in data if 1 in v.get().shape[:-1]]
+
     def change_whole_numbers(self) -> list[tuple[HostArray, HostArray]]:
         """Repeat an id where none repeats, and clear a mask's last entry where all are True.
 

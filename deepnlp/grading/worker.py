@@ -7,8 +7,10 @@ does to this process, the grader compares the numbers itself.
 
 import ast
 import base64
+import builtins
 import pickle
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -31,6 +33,11 @@ from deepnlp.lessons.exercises.registry import judge
 from deepnlp.lessons.exercises.tables import names_of, tables_of
 
 NAME = "submission"
+NOTICE = "__notice__"  # what each loop calls in each of its rounds
+
+
+class EndlessError(BaseException):
+    """A loop of the submission is still running when the time of its answer is over."""
 
 
 def serve(exchange: Callable[[bytes], bytes], close: Callable[[], None]) -> None:
@@ -57,15 +64,27 @@ class Worker:
         self.module = ModuleType(NAME)
         self.held: list[Any] = []
         self.checks: dict[str, str] = {}
+        self.titles: list[str] = []
         self.error: BaseException | None = None
+        self.unread: list[str] = []
+        self.soonest = self.end = self.clock_end = 0.0
+        setattr(builtins, NOTICE, self._notice)
 
     def reply(self, message: bytes) -> bytes:
         """The reply to a question: a value, or the error that the submission raised."""
         try:
-            name, *given = wire.unpack(message, self._known)
+            name, (seconds, clock), *given = wire.unpack(message, self._known)
+            self.end, self.clock_end = time.process_time() + seconds, time.monotonic() + clock
+            self.soonest = time.monotonic() + seconds
             return wire.pack({"value": getattr(self, f"of_{name}")(*given)}, self._hold)
         except BaseException as error:
-            return wire.pack({"error": _described(error)}, str)
+            return wire.pack({"error": self._described(error)}, str)
+
+    def _notice(self) -> None:
+        """End a loop whose time is over: that of the processor, for which one asks late, or all."""
+        now = time.monotonic()
+        if now > self.soonest and (time.process_time() > self.end or now > self.clock_end):
+            raise EndlessError
 
     def _hold(self, value: Any) -> int:
         self.held.append(value)
@@ -87,16 +106,25 @@ class Worker:
         for name in DATA["shown"].split():
             sys.modules[name] = MagicMock(__spec__=None, __path__=[])
         first = Worker()
+        first.soonest = float("inf")
         first.of_run([("first.py", DATA["first"]["text"], False)])
         first.of_verdict("", "", "wrong", ["N=2,D=2"], [])
+        setattr(builtins, NOTICE, self._notice)
         self.close()
 
-    def of_run(self, cells: Iterable[tuple[str, str, bool]]) -> None:
-        """Run the submission: title and text of each cell, and whether only definitions run."""
-        sys.modules[NAME] = self.module
-        for title, text, definitions_alone in cells:
-            for node in self._tried(statements_of, text, title) or ():
+    def of_run(self, cells: Iterable[tuple[str, str, bool]]) -> list[str]:
+        """Run the submission: title and text of each cell, and whether only definitions run.
+
+        Gives what is no Python in it, which is told for all that is missing.
+        """
+        sys.modules[NAME], cells = self.module, [*cells]
+        self.titles = [title for title, *_ in cells]
+        read = [self._tried(statements_of, text, title) or () for title, text, _ in cells]
+        self.unread = [str(self.error)[:300]] if self.error else []
+        for nodes, (title, _, definitions_alone) in zip(read, cells, strict=True):
+            for node in nodes:
                 self._tried(self._run, node, title, definitions_alone)
+        return self.unread
 
     def _tried(self, work: Callable[..., Any], *given: Any) -> Any:
         """What some work gives, which may fail while the rest goes on; the first error is kept."""
@@ -114,12 +142,18 @@ class Worker:
                     checks[name] = ast.unparse(answer)
         self.checks |= checks
         if not checks and (isinstance(node, DEFINED) or not definitions_alone):
+            for loop in ast.walk(node):
+                if isinstance(loop, ast.For | ast.While):
+                    call = ast.Expr(ast.Call(ast.Name(NOTICE, ast.Load()), [], []))
+                    loop.body.insert(0, ast.fix_missing_locations(ast.copy_location(call, loop)))
             run_statement(node, title, self.module)
 
     # --- Questions ---------------------------------------------------------------------------
 
     def of_exercise(self, name: str, own: str) -> Any:
         """What is handed in for an exercise: by its name, or else what a ``check`` is given."""
+        if not own and name not in self.checks and self.unread and self.error:
+            raise self.error
         return self._evaluated(own or self.checks.get(name, "..."))
 
     def of_target(self, name: str) -> Any:
@@ -153,12 +187,12 @@ class Worker:
             outcome = check_gradients(made, *given, rng=rng, quiet=True, **named)
         return outcome.ok, outcome.diagnosis, outcome.failure()
 
-
-def _described(error: BaseException) -> list[str]:
-    """Type and text of an error, and the line of the submission that raised it."""
-    text, own = "", [""]
-    with suppress(BaseException):  # whatever the error of a submission may do
-        text = str(error)[:1000]
-        frames = traceback.extract_tb(error.__traceback__)
-        own += [f"In {f.name}: {f.line}" for f in frames if f.filename.startswith(NAME) and f.line]
-    return [type(error).__name__, text, own[-1]]
+    def _described(self, error: BaseException) -> list[str]:
+        """Type and text of an error, and the line of the submission that raised it."""
+        text, own = "", [""]
+        with suppress(BaseException):  # whatever the error of a submission may do
+            text = str(error)[:1000]
+            for frame in traceback.extract_tb(error.__traceback__):
+                if frame.filename in self.titles and frame.line:
+                    own.append(f"In {frame.filename}, line {frame.lineno}: {frame.line}")
+        return [type(error).__name__, text, own[-1]]

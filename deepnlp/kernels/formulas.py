@@ -55,6 +55,15 @@ class Formula:
             self._look()
         return not self.changed
 
+    def holds(self, *functions: Any) -> bool:
+        """Whether functions are among those that it looks up; warn once of each that is not."""
+        self.is_current()
+        looked_up = [function for _, _, _, function, _ in self._seen]
+        others = [f for f in functions if not any(f is function for function in looked_up)]
+        for function in others:
+            _warn(f"{function.__module__}:{function.__qualname__}", function.__name__)
+        return not others
+
     def _look(self) -> None:
         self.changed = []
         for place, recorded in self._recorded.items():
@@ -65,10 +74,14 @@ class Formula:
             self._seen.append((vars(holder), name, value, function, code))
             if digest(value) not in (recorded, None):
                 self.changed.append(name)
-                if place not in _warned:
-                    _warned.add(place)
-                    message = f"the formula of {name} has changed: its quick form is not used"
-                    warnings.warn(message, stacklevel=4)
+                _warn(place, name)
+
+
+def _warn(place: str, name: str) -> None:
+    if place not in _warned:
+        _warned.add(place)
+        message = f"the formula of {name} has changed: its quick form is not used"
+        warnings.warn(message, stacklevel=5)
 
 
 def lookup(place: str) -> tuple[Any, str]:

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, HostArray, Rng, asarray, xp
+from deepnlp.backend.initialisers import drawn
 from deepnlp.layer import Layer, Sequential, expect
 from deepnlp.layers import AffineSoftmaxWithLoss, AugmentedLoss, TimeAffine, TimeDropout, WeightDrop
 from deepnlp.layers.embedding import Embedding, EmbeddingDropout
@@ -13,7 +14,6 @@ from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActi
 from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models import options
 from deepnlp.models.language_model import LayeredModel
-from deepnlp.models.parts import Draw, fresh_recurrent
 from deepnlp.models.word_rows import OutputWords, frozen_in_part
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View
@@ -41,8 +41,9 @@ class RNNLM(LayeredModel):
         H, size of a hidden state; 8,8,4 for one a layer. The last is the H of the output.
     layers : int
         Number of recurrent layers.
-    cell : {"lstm", "gru", "rnn"}
-        Recurrent layer.
+    cell : {"lstm", "gru", "rnn", "mogrifier"}, or a cell of one's own
+        Recurrent layer. A key of ``deepnlp.models.options.CELLS``, such as
+        :func:`~deepnlp.models.options.cell_of_file` gives for a class in a file.
     tie : {"none", "tied", "tied+L"}
         Tied: the output weight is the embedding, transposed (D = H); tied+L: a matrix L between.
         ``"none"`` gives the output a separate matrix (H, V). ``"tied"`` is that of Press and Wolf
@@ -189,19 +190,27 @@ class RNNLM(LayeredModel):
             embedding = asarray(embedding)
             expect("RNNLM", "embedding", embedding, "V D", V=V, D=D)
 
-        draw = Draw(init, embed_bound, dtype, rng)
-        rounds = mogrifier_rounds, mogrifier_rank
-        of_cell = forget_bias, reset_after, activation, input_matrix, *rounds
+        given: dict[str, Any] = {
+            "forget_bias": forget_bias, "reset_after": reset_after, "activation": activation,
+            "input_matrix": input_matrix, "rank": mogrifier_rank,
+        }  # fmt: skip
+        if mogrifier_rounds:
+            cell, given["rounds"] = "mogrifier", mogrifier_rounds
+        of_cell = options.cell_options(cell, given)
+
+        def draw(shape: tuple[int, int], bound: float, std: float | None = None) -> Array:
+            return drawn(init, shape, bound, rng, dtype, std)
 
         def recurrent(D: int, H: int) -> Layer:
-            layer = fresh_recurrent(cell, draw, D, H, *of_cell)
+            kind = options.CELLS[cell]
+            layer = kind.init(D, H, rng, dtype, scheme=init, stateful=True, **of_cell)
             return WeightDrop(layer, weight_drop, rng) if weight_drop else layer
 
         def noise(p: float | None) -> list[Layer]:
             p = dropout if p is None else p
             return [TimeDropout(p, locked_dropout, rng)] if p else []
 
-        table = draw("embedding", (V, D)) if embedding is None else embedding.astype(dtype)
+        table = draw((V, D), embed_bound, 0.01) if embedding is None else embedding.astype(dtype)
         E: View = Parameter(table, "E", trainable=not freeze_embedding)
         if trained_ids is not None:
             E = frozen_in_part(table, trained_ids)
@@ -217,15 +226,15 @@ class RNNLM(LayeredModel):
         small = [(len(self.layers), ActivationRegularisation(ar))] if ar else []
         self._terms: list[tuple[int, Layer]] = [*slow, *small]
         if tie == "tied+L":
-            self.layers.append(TimeAffine(Parameter(draw("L", (H, D)), "L")))
+            self.layers.append(TimeAffine(Parameter(draw((H, D), 0.01), "L")))
         ids = self._config["output_ids"]
         self._output = None if ids is None else OutputWords(ids, V)
         K = self.output_size
         W: View = E.T
         if tie == "none":
-            W = Parameter(draw("output", (H, K)), "W")
+            W = Parameter(draw((H, K), 0.1), "W")
         elif self._output is not None:
-            own = draw("embedding", (self._output.apart, D)) if self._output.apart else None
+            own = draw((self._output.apart, D), embed_bound, 0.01) if self._output.apart else None
             W = self._output.rows(E, own).T
         b = Parameter.zeros(K, dtype=dtype, name="b") if output_bias else None
         self.output = AffineSoftmaxWithLoss(W, b)
@@ -330,6 +339,7 @@ def _layer_sizes(hidden_size: int | list[int], layers: int) -> list[int]:
 def _check_together(given: Mapping[str, Any], sizes: Sequence[int]) -> None:
     """An error where options do not fit each other."""
     cell, D, H = given["cell"], given["embed_size"], sizes[-1]
+    kind, mogrifier = options.CELLS[cell], options.CELLS["mogrifier"]
     broken = {
         "tie='tied' makes the output weight the embedding's transpose, so it needs embed_size = "
         f"hidden_size (that of the last layer), got {D} and {H}; tie='tied+L' is free of that": (
@@ -337,10 +347,11 @@ def _check_together(given: Mapping[str, Any], sizes: Sequence[int]) -> None:
         ),
         "input_matrix=False is the form h = f(x + h_prev Wh + b) of cell='rnn' with embed_size = "
         f"hidden_size, got cell={cell!r}, {D} and {given['hidden_size']}": (
-            not given["input_matrix"] and (cell != "rnn" or {D} != {*sizes})
+            not given["input_matrix"]
+            and (not options.cell_options(cell, {"input_matrix": False}) or {D} != {*sizes})
         ),
         f"mogrifier_rounds are rounds of cell='lstm', got cell={cell!r}": (
-            given["mogrifier_rounds"] > 0 and cell != "lstm"
+            given["mogrifier_rounds"] > 0 and not issubclass(mogrifier, kind)
         ),
         "trained_ids belong to freeze_embedding=True": (
             given["trained_ids"] is not None and not given["freeze_embedding"]
@@ -348,5 +359,5 @@ def _check_together(given: Mapping[str, Any], sizes: Sequence[int]) -> None:
         "the augmented loss compares the vectors of all words that are predicted; with output_ids "
         "some have none": given["augment"] and given["output_ids"] is not None,
     }
-    options.check_cell("RNNLM", cell, given["reset_after"])
+    options.check_cell("RNNLM", cell, reset_after=given["reset_after"])
     options.refuse("RNNLM", broken)

@@ -203,6 +203,11 @@ class LanguageModelling(CorpusTask):
         return self.corpus.valid, self.time_size
 
     @classmethod
+    def recipe_for(cls, options: Mapping[str, Any]) -> str | None:
+        """Return the recipe of a GPT, whose rate is not an LSTM's, or that of the default model."""
+        return "gpt-pydocs" if options.get("model") == "gpt" else cls.recipe
+
+    @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
         """The task on the corpus that options name; in the vocabulary of a model to start from."""
         start = options["start_from"]

@@ -5,13 +5,18 @@ their calls; :mod:`~deepnlp.training.resume` writes and reads checkpoints.
 """
 
 import math
+import platform
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from hashlib import sha256
 from typing import Annotated, Any
 
 import numpy as np
 
+import deepnlp
 from deepnlp import backend
+from deepnlp.backend import asnumpy
 from deepnlp.backend.processes import ALONE, Group, sharing
 from deepnlp.checkpoint import get_parameters, pack_model, set_parameters
 from deepnlp.datasets import Corpus
@@ -26,10 +31,15 @@ from deepnlp.tasks import Task, as_task
 from deepnlp.training.interrupt import Interrupt
 from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result, figure_text
-from deepnlp.training.resume import describe, load_checkpoint, read_checkpoint, write_checkpoint
+from deepnlp.training.resume import (
+    State,
+    describe,
+    load_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
 from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import Constant, Schedule
-from deepnlp.training.schema import State
 from deepnlp.training.slices import Slices
 from deepnlp.training.watching import GradientWatch, Hook
 
@@ -206,9 +216,24 @@ class Trainer:
         self._clock = Clock()
         self._epoch_clocks: list[Clock] = []  # of training in each epoch, or part of one
         with self.group, ExitStack() as held, sharing(self.group, self.accumulate):
+            if self.group.size > 1:
+                self.group.agree(**self._facts())
             folder = self.group.first(lambda: self._held(held, resume))
             self._begin_in(folder, resume)
             return self._result_of_finished_run(folder) or self._train()
+
+    def _facts(self) -> dict[str, str]:
+        """What all processes of a job should have in common, by name."""
+        weights = b"".join(asnumpy(p.value).tobytes() for p in self.parameters)
+        options = {name: str(value) for name, value in describe(self).items()}
+        return {
+            "deepnlp": deepnlp.__version__,
+            "NumPy": np.__version__,
+            "Python": platform.python_version(),
+            **options,
+            "corpus": self.task.facts()["fingerprint"][:12],
+            "first weights": sha256(weights).hexdigest()[:12],
+        }
 
     def _held(self, held: ExitStack, resume: bool) -> RunFolder | None:
         """The folder of the run, held until the end."""
@@ -479,9 +504,13 @@ class Trainer:
         write_npz(folder.best, self.best or {}, meta)
 
     def _draw(self, folder: RunFolder) -> None:
-        self.task.draw(self.history, self.baselines, folder.figure)
-        for hook in self.hooks:
-            hook.draw(folder)
+        try:
+            self.task.draw(self.history, self.baselines, folder.figure)
+            for hook in self.hooks:
+                hook.draw(folder)
+        except (ImportError, ValueError) as error:  # matplotlib refuses its settings
+            if self.state.epoch <= 1:
+                print(f"note: no figure is drawn: {error}", file=sys.stderr)
 
     def _result_of_finished_run(self, folder: RunFolder | None) -> Result | None:
         """The result of a run that is finished, else None."""

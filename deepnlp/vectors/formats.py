@@ -86,6 +86,7 @@ def read_file(
     vectors = array("f")
     notes: list[str] = []
     repeats: list[str] = []
+    unread: list[str] = []
     with unpacked(path) as file, np.errstate(over="ignore"):
         header = None if format is None else format == "word2vec"
         binary = chosen == "word2vec-binary"
@@ -93,6 +94,9 @@ def read_file(
         try:
             for place, content, numbers in rows:
                 D, word = len(numbers), _word(content, place)
+                if word is None:
+                    unread.append(f"{place} ({content[:80]!r})")
+                    continue
                 if wanted is not None and word not in wanted:
                     continue
                 if word in words:
@@ -107,6 +111,10 @@ def read_file(
                     break
         except ValueError as error:
             raise ValueError(f"{path}, {error}") from None
+    if unread:
+        notes.append(
+            f"words that are no UTF-8, left out: {len(unread):,}, the first at {unread[0]}"
+        )
     if repeats:
         notes.append(
             f"repeated words: {len(repeats):,}, the first at {repeats[0]}; "
@@ -115,8 +123,8 @@ def read_file(
     return list(words), np.frombuffer(vectors, dtype=np.float32).reshape(-1, D), notes
 
 
-def _word(content: bytes, place: str) -> str:
-    """The word that a file holds at a place; an error where it is none."""
+def _word(content: bytes, place: str) -> str | None:
+    """The word that a file holds at a place; None where its bytes are no UTF-8."""
     if not content.strip(b" ") or content.startswith(b" "):
         raise ValueError(f"{place}: expected a word before the numbers, got a space")
     if content.endswith(b" "):
@@ -127,7 +135,7 @@ def _word(content: bytes, place: str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        raise ValueError(f"{place}: the word {content!r} is not UTF-8 text") from None
+        return None
 
 
 def _float32(numbers: HostArray | list[bytes]) -> HostArray:

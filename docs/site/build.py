@@ -26,7 +26,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SITE = ROOT / "build" / "site"
 SOURCE = SITE / "source"
-COPIED = ("docs/*.md", "docs/guides/*", "docs/results/**/*", "docs/maintaining/**/*", "docs/images/*")
+COPIED = (
+    "docs/*.md",
+    "docs/guides/*",
+    "docs/results/**/*",
+    "docs/maintaining/**/*",
+    "docs/images/*",
+)
 COPIED += ("notebooks/*.ipynb", "CHANGELOG.md", "CONTRIBUTING.md")
 UNDOCUMENTED = ("deepnlp.cli", "deepnlp.__main__")
 

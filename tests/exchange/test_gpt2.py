@@ -1,6 +1,8 @@
 """A folder of GPT-2's files: what is missing or does not fit is named, and nothing is believed."""
 
 import json
+import shutil
+import time
 
 import numpy as np
 import pytest
@@ -84,7 +86,7 @@ def test_a_config_that_no_gpt_here_has_is_an_error(change, message, folder):
         ({"transformer.ln_f.bias": None}, "there is no tensor ln_f.bias"),
         ({"transformer.wte.weight": None}, "there is no tensor wte.weight"),
         ({"transformer.wte.weight": np.ones((271, 4), "f4")}, f"{V} tokens, wte.weight 271"),
-        ({"transformer.ln_f.bias": np.ones(4, "f2")}, "got float16"),
+        ({"transformer.ln_f.bias": np.ones(4, "i4")}, "got int32"),
     ],
 )
 def test_tensors_that_do_not_fit_are_named(change, message, folder):
@@ -95,6 +97,56 @@ def test_tensors_that_do_not_fit_are_named(change, message, folder):
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
     with pytest.raises(DeepNLPError, match=message):
         read_model(folder)
+
+
+def same_scores(read, folder, tolerance):
+    ids = np.arange(5)[None] % V
+    expected = read_model(folder).forward(ids)
+    np.testing.assert_allclose(read.forward(ids), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("form", ["float16", "bfloat16", "shards", "tokenizer.json"])
+def test_other_forms_of_the_files_are_read(form, folder, tmp_path):
+    other, file = tmp_path / "other", folder / "model.safetensors"
+    shutil.copytree(folder, other)
+    tensors = load_file(file)
+    if form == "float16":
+        save_file({name: x.astype("f2") for name, x in tensors.items()}, other / file.name)
+    elif form == "bfloat16":
+        torch = pytest.importorskip("torch")
+        halves = {name: torch.from_numpy(x).bfloat16() for name, x in tensors.items()}
+        pytest.importorskip("safetensors.torch").save_file(halves, other / file.name)
+    elif form == "shards":
+        (other / file.name).unlink()
+        names = sorted(tensors)
+        parts = {"a.safetensors": names[:9], "b.safetensors": names[9:]}
+        for part, inside in parts.items():
+            save_file({name: tensors[name] for name in inside}, other / part)
+        places = {name: part for part, inside in parts.items() for name in inside}
+        (other / f"{file.name}.index.json").write_text(json.dumps({"weight_map": places}))
+    else:
+        vocab = json.loads((other / "vocab.json").read_text("utf-8"))
+        merges = (other / "merges.txt").read_text("utf-8").split("\n")[1:-1]
+        model = {"type": "BPE", "vocab": vocab, "merges": merges}
+        for name in ("vocab.json", "merges.txt"):
+            (other / name).unlink()
+        whole = {"model": model, "added_tokens": [{"content": "\n", "id": vocab.get("\n", 0)}]}
+        (other / "tokenizer.json").write_text(json.dumps(whole), "utf-8")
+        whole["added_tokens"] = [{"content": "<pad>", "id": len(vocab)}]
+        (folder / "tokenizer.json").write_text(json.dumps(whole), "utf-8")
+    read = read_model(other)
+    same_scores(read, folder, 0.05 if "float" in form else 0)
+
+
+def test_added_tokens_and_too_many_merges_are_refused_for_what_they_are(folder):
+    (folder / "added_tokens.json").write_text('{"<pad>": 300}')
+    with pytest.raises(DeepNLPError, match="the token '<pad>' was added to the vocabulary"):
+        read_model(folder)
+    (folder / "merges.txt").write_text("a b\n" * 3_700_000)
+    begin = time.process_time()
+    with pytest.raises(DeepNLPError, match="has 3,700,000 merges for"):
+        read_model(folder)
+    assert time.process_time() - begin < 5
 
 
 def test_masks_that_older_files_hold_and_names_without_a_prefix_are_read(folder):

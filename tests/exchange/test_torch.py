@@ -176,7 +176,7 @@ CHANGES = {
         {"rnn.weight_ih_l0": torch.full((16, 4), torch.nan)},
         "rnn.weight_ih_l0 holds numbers that are not finite",
     ),
-    "half": ({"decoder.bias": torch.ones(V).half()}, "got float16: convert it"),
+    "eight bits": ({"decoder.bias": torch.ones(V).to(torch.float8_e5m2)}, "got float8_e5m2: con"),
     "integers": ({"decoder.bias": torch.ones(V).long()}, "got int64"),
     "sparse": ({"decoder.weight": torch.eye(V, 4).to_sparse()}, "should be dense"),
     "a number": ({"decoder.bias": 3}, "got 'decoder.bias' with a int"),
@@ -195,6 +195,30 @@ def test_tensors_that_do_not_fit_are_named(case, tmp_path):
         read_model(tmp_path / "theirs.pt", vocab=VOCAB)
     assert str(caught.value).startswith(str(tmp_path / "theirs.pt"))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["module.", "_orig_mod.", "_orig_mod.module.", "module._orig_mod.",
+                                  "state_dict", "half", "bfloat16"])  # fmt: skip
+def test_wrapped_and_short_tensors_are_read(form, tmp_path):
+    state = changed()
+    torch.save(state, tmp_path / "plain.pt")
+    if form == "state_dict":
+        state = {"state_dict": state, "epoch": 3}
+    elif form.endswith("."):
+        state = {form + name: tensor for name, tensor in state.items()}
+    else:
+        state = {name: getattr(tensor, form)() for name, tensor in state.items()}
+    torch.save(state, tmp_path / "other.pt")
+    plain, other = (read_model(tmp_path / name, vocab=VOCAB) for name in ("plain.pt", "other.pt"))
+    for ours, theirs in zip(plain.parameters(), other.parameters(), strict=True):
+        np.testing.assert_allclose(ours.value, theirs.value, rtol=0.02)
+
+
+def test_an_older_torch_reads_no_file(tmp_path, monkeypatch):
+    torch.save(changed(), tmp_path / "theirs.pt")
+    monkeypatch.setattr(torch, "__version__", "2.5.1+cpu")
+    with pytest.raises(DeepNLPError, match=r"needs torch 2\.6, .* this is torch 2\.5\.1"):
+        read_model(tmp_path / "theirs.pt", vocab=VOCAB)
 
 
 def test_a_tie_that_is_broken_is_named(tmp_path):

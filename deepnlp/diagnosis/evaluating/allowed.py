@@ -28,11 +28,11 @@ _NUMPY = """
     abs all allclose amax amin any append apply_along_axis arange argmax argmin argpartition argsort
     argwhere around array array_equal array_split asanyarray asarray ascontiguousarray as_strided
     atleast_1d atleast_2d atleast_3d average bincount broadcast_arrays broadcast_shapes broadcast_to
-    ceil choose clip column_stack compress concatenate convolve copy copyto corrcoef count_nonzero
-    cov cross cumprod cumsum delete det diag diagonal diff digitize dot dstack dtype einsum empty
-    empty_like equal expand_dims eye fft fftfreq fftshift fill_diagonal finfo flatnonzero flip
-    fliplr flipud full full_like hsplit hstack identity ifft iinfo imag indices inner insert inv
-    irfft isclose isin isnan isreal isscalar iscomplexobj ix_ kron lexsort linspace logspace matmul
+    block ceil choose clip column_stack compress concatenate convolve copy copyto corrcoef correlate
+    count_nonzero cov cross cumprod cumsum delete det diag diagonal diff digitize dot dstack dtype einsum empty
+    empty_like equal expand_dims eye fft fft2 fftfreq fftshift fill_diagonal finfo flatnonzero flip
+    fliplr flipud full full_like hsplit hstack identity ifft ifft2 iinfo imag indices inner insert inv
+    irfft piecewise polyval cholesky ifftshift isclose isin isnan isreal isscalar iscomplexobj ix_ kron lexsort linspace logspace matmul
     matrix_rank matrix_transpose max maximum mean median meshgrid min moveaxis multi_dot nan_to_num
     nanmax nanmean nanmin nansum ndenumerate ndim ndindex nonzero norm ones ones_like outer
     pad partition percentile permute_dims pinv prod promote_types ptp put put_along_axis quantile

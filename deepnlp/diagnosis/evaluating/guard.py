@@ -334,6 +334,8 @@ class Guard:
             return function
         if isinstance(function, type):
             return self._constructor(function)
+        if kind is numpy.vectorize:  # what it applies to each number is evaluated
+            return numpy.vectorize(self.callable(function.pyfunc), function.otypes or "d")
         called = self._static(type(function), "__call__")
         if _is_learners(called):
             return functools.partial(self._evaluated(called), function)

@@ -147,7 +147,7 @@ def _named_in(variables: dict[str, Any], first: str) -> dict[str, Any]:
             for held in (*of_classes, vars(owner)):
                 for attribute, value in held.items():
                     add(f"{name}.{attribute}", value, 1)
-    return found
+    return dict(sorted(found.items(), key=lambda item: "[" in item[0]))  # names before entries
 
 
 def loop_variables(ran: Ran) -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 NAME = "yours"
 SHAPES = ["x=5,4"]  # of a first input of which nothing is said
+GRADIENT = re.compile(r"d[A-Za-z]\w*|grads?|gradients?")
 OWN = re.compile(r"^#\s*check:(.*)$", re.MULTILINE)
 HELP = """Say in a comment what to check, such as  # check: affine --input "x=5,4" --weight "w=4,3"
 Or paste below your code the cell that tries it, with a call of its forward on arrays."""
@@ -51,7 +52,21 @@ def targets(code):
             found += [node.name] if methods & {"backward", "__call__", "forward"} else []
         elif isinstance(node, ast.FunctionDef) and node.name.endswith("_forward"):
             found.append(node.name.removesuffix("_forward"))
+        elif isinstance(node, ast.FunctionDef) and _gives_gradients(node):
+            found.append(node.name)
     return [parser.parse_args([name]) for name in found] or [parser.parse_args([])]
+
+
+def _gives_gradients(function):
+    """Whether a function ends in ``return loss, dW`` or ``return loss, grads``.
+
+    >>> _gives_gradients(ast.parse("def f(x): return loss, dW").body[0])
+    True
+    """
+    last = function.body[-1]
+    values = last.value.elts if isinstance(getattr(last, "value", None), ast.Tuple) else []
+    are_gradients = [bool(GRADIENT.fullmatch(ast.unparse(value))) for value in values]
+    return "backward" not in function.name and are_gradients[:1] == [False] and any(are_gradients)
 
 
 def _report(path, options):
