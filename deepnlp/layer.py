@@ -90,7 +90,10 @@ class _TakesWeights:
 
     def __new__(cls, *weights: Any, **by_name: Any) -> Self:
         """Make the object, or raise an error that names ``init`` where sizes are given."""
-        is_ours, given = cls.__init__.__module__.startswith("deepnlp."), [*weights, *by_name.values()]
+        is_ours, given = (
+            cls.__init__.__module__.startswith("deepnlp."),
+            [*weights, *by_name.values()],
+        )
         if is_ours and hasattr(cls, "init") and any(isinstance(n, Integral) for n in given[:1]):
             name, sizes, takes = cls.__name__, *map(_needed, (cls.init, cls))
             raise TypeError(

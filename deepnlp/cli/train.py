@@ -42,10 +42,11 @@ LARGE = 5_000_000  # bytes: some seconds of reading
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
 RECIPES = f"{', '.join(training.recipe_names())}, or the path of a .toml file"
 
-FIRST = """
-    help task recipe out resume overwrite dry_run corpus vocab_size tokens model embed_size
-    hidden_size layers cell tie dropout optimizer lr batch_size time_size epochs seed backend
-""".split()  # what --help shows; --help-all shows the others too
+FIRST = (  # what --help shows; --help-all shows the others too
+    "help", "help_all", "task", "recipe", "out", "resume", "overwrite", "dry_run", "corpus",
+    "vocab_size", "tokens", "model", "embed_size", "hidden_size", "layers", "cell", "tie",
+    "dropout", "optimizer", "lr", "batch_size", "time_size", "epochs", "seed",
+)  # fmt: skip
 
 Task = Annotated[str | None, Option(choices=TASKS)]
 Recipe = Annotated[
@@ -195,10 +196,9 @@ def configure(parser: Parser, argv: Sequence[str]) -> None:
         group = parser.add_argument_group(heading)
         for name, option in options.items():
             add_declared(group, replace(option, default=defaults[name]))
-    every = "show all options of the task, with the others of the model and of training"
-    parser.add_argument("--help-all", action="help", help=every)
+    parser.add_argument("--help-all", action="help", help="show every option of the task")
     for action in [] if "--help-all" in argv else parser._actions:
-        if action.dest not in (*FIRST, "help_all"):
+        if action.dest not in FIRST:
             action.help = argparse.SUPPRESS
     for other in TASKS:
         for name in map(flag, all_options(other)):
