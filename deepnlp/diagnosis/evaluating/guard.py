@@ -304,7 +304,8 @@ class Guard:
             return value
         if kind in (list, tuple) and any(map(callable, value)):
             return kind(map(self._argument, value))
-        if callable(value) and not isinstance(value, type):
+        is_layer = self._static(kind, "forward") is not None  # it stays itself, as in a list
+        if callable(value) and not is_layer and not isinstance(value, type):
             return self.callable(value)
         return value
 

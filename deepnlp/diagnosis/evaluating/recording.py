@@ -208,7 +208,9 @@ class _Open(Guard):
         return made(*args, **options)
 
     def _argument(self, value: Any) -> Any:
-        return self.callable(value) if callable(value) and not isinstance(value, type) else value
+        is_layer = self._static(type(value), "forward") is not None
+        is_function = callable(value) and not isinstance(value, type) and not is_layer
+        return self.callable(value) if is_function else value
 
     def callable(self, function: Any) -> Any:
         """The form of a function that is followed, or the function where there is none."""
