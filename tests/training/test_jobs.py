@@ -36,7 +36,7 @@ OTHERS = {
     "one word less": ["the cat sat on the .", *TEXT[1:]],
     "an empty line": [*TEXT[:9], "", *TEXT[9:]],
     "twice as long": TEXT * 2,
-    "capitals": [line.upper() for line in TEXT],
+    "another mark at the end": [*TEXT[:-1], TEXT[-1].replace(".", "?")],
 }
 OPTIONS = [
     ("--epochs", "2"), ("--lr", "0.5"), ("--seed", "7"), ("--batch-size", "16"),
