@@ -176,14 +176,14 @@ def busy_below(pid):
 
 
 def test_no_file_of_a_student_is_imported(tmp_path, assignment, capsys, monkeypatch):
-    write(tmp_path, "in", {"sympy.py": "open('ran', 'w')", "csv.py": "open('ran', 'w')"})
+    write(tmp_path, "in", {"elsewhere.py": "open('ran', 'w')", "csv.py": "open('ran', 'w')"})
     (assignment.parent / "solution.py").write_text(
-        "import sympy\n" + (HERE / "solution.txt").read_text()
+        "import elsewhere\n" + (HERE / "solution.txt").read_text()
     )
     words = [sys.executable, "-m", "deepnlp", "grade", str(assignment), ".", "--runner", "process"]
     done = subprocess.run(words, cwd=tmp_path / "in", capture_output=True, text=True, timeout=300)
     assert (done.returncode, (tmp_path / "in" / "ran").exists()) == (2, False)
-    assert "No module named 'sympy'" in done.stderr
+    assert "No module named 'elsewhere'" in done.stderr
     for path in (tmp_path / "in", tmp_path / "in" / "deeper"):
         monkeypatch.syspath_prepend(path)
         assert main(["grade", str(assignment), str(tmp_path / "in")]) == 2
