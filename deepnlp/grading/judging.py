@@ -32,7 +32,7 @@ from deepnlp.lessons.exercises.verdict import Verdict
 
 RIGHT = Verdict.right("Right: every number agrees.")
 NOT_READABLE, NOT_GRADED = "not readable", "not graded"
-LEAST_SECONDS = 20.0  # of processor time for an answer that the grader itself has at least
+LEAST_SECONDS = 60.0  # of processor time for an answer that the grader itself has at least
 TOO_MUCH = "It could not be graded: what it gave took more than {:g} seconds, or too much memory."
 
 

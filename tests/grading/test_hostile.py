@@ -27,7 +27,7 @@ ALL = [(kind, number) for kind, forms in KINDS.items() for number in range(len(f
 FEW = [("errors that are dictated", 0), ("fractions", 0), ("deep", 0), ("code in texts", 0)]
 IS_LONG = "DEEPNLP_HOSTILE" in os.environ
 ROOT = HERE.parents[1]
-SECONDS, MEMORY = 200, 3000  # of a submission in all, and MB of the largest process
+SECONDS, MEMORY = 300, 3000  # of a submission in all, and MB of the largest process
 
 
 def write(folder, name, form):
