@@ -94,7 +94,8 @@ class Recording(Evaluator):
 
     def _of_With(self, node: ast.With) -> Code:
         managers = [self._code(one.context_expr) for one in node.items]
-        stores = [one.optional_vars and self._store(one.optional_vars) for one in node.items]
+        names = [one.optional_vars for one in node.items]
+        stores = [None if name is None else self._store(name) for name in names]
         run, body = self.run, node.body
 
         def enter(frame: Frame, k: int = 0) -> Any:
