@@ -88,7 +88,7 @@ class Adapter:
     """
 
     is_engine = False
-    needs_gradients = False  # of the outputs, in a backward that has no default for them
+    needs_gradients = False  # of the outputs, as there is no default for them
     is_walk_right = True  # an engine's way back through the graph, as far as it is known
     lines: Any = None  # of a script
     node: Any = None  # of an engine
