@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepnlp.backend import HostArray
+from deepnlp.backend import HostArray, products
 from deepnlp.diagnosis import tape
 from deepnlp.diagnosis.trace import Trace, follow
 from deepnlp.gradcheck.subject import Subject
@@ -104,7 +104,11 @@ def graph_of(
     subject.weights = ones if dys is None else list(dys)
     subject.analytic_gradients()  # after a backward, the subject knows its weights
     width = getattr(layer, "H", 0) if letters else 0
-    trace = follow(subject)
+    tile, products.TILE = products.TILE, 1  # a product is drawn as written, without rows of zeros
+    try:
+        trace = follow(subject)
+    finally:
+        products.TILE = tile
     firsts = [int(output.flat[0]) for output in trace.outputs]
     names = dict(zip(firsts, outputs, strict=True))
     reader = _Reader(trace, names, letters, width, equations or {})
