@@ -185,6 +185,8 @@ class _Reader:
         pairs = [pair for node in group for pair in node.operands]
         taken = [t for _, t in pairs if t.any() and t.flat[0] not in inside]
         last = group[-1].tickets
+        if operation == "matmul" and last.ndim == 3 and last.shape[1] == 1:
+            last = last[:, 0]  # rows that were multiplied one by one
         if operation in ("multiply", "subtract") and len(taken) == 1:  # by or from a constant
             constant = next(v for v, t in pairs if not t.any())
             if np.all(constant == 1) and operation == "multiply":
