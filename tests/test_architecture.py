@@ -14,12 +14,12 @@ OUTSIDE = ("tests", "benchmarks", "studies", "chapters", "notebooks")
 
 FLOORS = [
     {"errors.py", "options.py", "files/", "backend/"},
-    {"parameter.py", "views.py", "kernels/"},
-    {"layer.py", "__init__.py"},
+    {"parameter.py", "summaries.py", "views.py", "kernels/"},
+    {"layer.py"},
     {"layers/"},
     {"optimizers/", "gradcheck/", "diagnosis/", "gradflow/", "text/", "vectors/", "datasets/"},
     {"models/"},
-    {"checkpoint.py", "evaluation/", "generation/", "plots/", "tasks/"},
+    {"__init__.py", "checkpoint.py", "evaluation/", "generation/", "plots/", "tasks/"},
     {"training/", "exchange/"},
     {"demos/", "examples/", "grading/", "lessons/", "testing.py"},
     {"cli/", "__main__.py"},

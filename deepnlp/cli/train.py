@@ -2,6 +2,7 @@
 
 An option given here replaces that of the recipe. After Ctrl-C the current step is finished and a
 checkpoint written; --resume continues from there with the same result as without a break.
+--help-all shows all options: regularisation, gates, other models, schedules.
 
 examples:
   deepnlp train                                         the default model on the built-in corpus
@@ -40,6 +41,12 @@ from deepnlp.training.runs import build_run
 LARGE = 5_000_000  # bytes: some seconds of reading
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
 RECIPES = f"{', '.join(training.recipe_names())}, or the path of a .toml file"
+
+FIRST = (  # what --help shows; --help-all shows the others too
+    "help", "help_all", "task", "recipe", "out", "resume", "overwrite", "dry_run", "corpus",
+    "vocab_size", "tokens", "model", "embed_size", "hidden_size", "layers", "cell", "tie",
+    "dropout", "optimizer", "lr", "batch_size", "time_size", "epochs", "seed",
+)  # fmt: skip
 
 Task = Annotated[str | None, Option(choices=TASKS)]
 Recipe = Annotated[
@@ -82,7 +89,7 @@ def run(
     Parameters
     ----------
     task : str, optional
-        what to train for; with --help after it, its options are shown (default lm).
+        what to train for; with --help-all after it, its options are shown (default lm).
     out : str, optional
         the folder of the run; by default a new one, runs/NAME-TIME.
     resume : bool
@@ -176,7 +183,10 @@ def _config(
 
 
 def configure(parser: Parser, argv: Sequence[str]) -> None:
-    """Add the options of the task that is asked for; those of other tasks are known by name."""
+    """Add the options of the task that is asked for; those of other tasks are known by name.
+
+    All of them are taken, and shown by --help-all; --help shows those that people use.
+    """
     words = [f"[{action.metavar}] " for action in parser._get_positional_actions()]
     parser.usage = f"%(prog)s {''.join(words)}[option ...]"
     first = Parser(prog=parser.prog, add_help=False)
@@ -186,6 +196,10 @@ def configure(parser: Parser, argv: Sequence[str]) -> None:
         group = parser.add_argument_group(heading)
         for name, option in options.items():
             add_declared(group, replace(option, default=defaults[name]))
+    parser.add_argument("--help-all", action="help", help="show every option of the task")
+    for action in [] if "--help-all" in argv else parser._actions:
+        if action.dest not in FIRST:
+            action.help = argparse.SUPPRESS
     for other in TASKS:
         for name in map(flag, all_options(other)):
             if name not in parser._option_string_actions:

@@ -8,10 +8,11 @@ from deepnlp.models.rnnlm import RNNLM
 from deepnlp.models.seq2seq import Seq2Seq
 from deepnlp.models.simple_rnnlm import SimpleRNNLM
 from deepnlp.models.tagger import Tagger
+from deepnlp.models.tied_rnnlm import TiedRNNLM
 from deepnlp.models.transformer import TransformerTranslator
 from deepnlp.models.word2vec import CBOW, SkipGram
 
 __all__ = [
     "CBOW", "GPT", "RNNLM", "KneserNey", "LanguageModel", "Model", "Seq2Seq", "SimpleRNNLM",
-    "SkipGram", "Tagger", "TransformerTranslator", "Unigram",
+    "SkipGram", "Tagger", "TiedRNNLM", "TransformerTranslator", "Unigram",
 ]  # fmt: skip
