@@ -11,7 +11,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.evaluation import perplexity, surprisal
 from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
 from deepnlp.evaluation.neural_cache import cache_perplexity, cache_surprisal
-from deepnlp.models import RNNLM
+from deepnlp.models import RNNLM, RegularisedRNNLM
 from tests.cases import together
 from tests.evaluation.test_evaluation import V, random_ids, random_model
 
@@ -160,7 +160,7 @@ def test_an_error_on_the_way_puts_the_weights_back(monkeypatch: pytest.MonkeyPat
 
 def test_a_frozen_embedding_stays() -> None:
     deepnlp.seed(2)
-    model = RNNLM(V, 5, 5, tie="none", freeze_embedding=True)
+    model = RegularisedRNNLM(V, 5, 5, tie="none", freeze_embedding=True)
     found = dynamic_perplexity(model, random_ids(60), random_ids(300), lr=0.05)
     assert found != pytest.approx(perplexity(model, random_ids(60)), rel=1e-3)
 
