@@ -106,7 +106,7 @@ def dynamic_by_hand(
 def fresh() -> RNNLM:
     deepnlp.seed(2)
     options: dict[str, Any] = {"weight_drop": 0.5, "embed_dropout": 0.2, "ar": 2.0, "tar": 1.0}
-    return RNNLM(V, 5, [6, 5], embed_bound=1.0, dtype="float64", **options)
+    return RegularisedRNNLM(V, 5, [6, 5], embed_bound=1.0, dtype="float64", **options)
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.02, 0.8])
