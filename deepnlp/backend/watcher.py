@@ -68,10 +68,8 @@ def wait_for_meeting(rank: str, size: str, seconds: str) -> None:
             come = sorted(map(int, names - {"speaker"}))
             who = f"{len(come)} of {size} processes have come after {seconds} s"
             which = f"{', '.join(map(str, come))} on {os.uname().nodename}"
-            ended = (
-                f"deepnlp: {who} ({which}), and the job ends: the others failed or wait elsewhere"
-            )
-            os.write(open_error_output(), f"{ended}\n".encode())
+            said = f"{who} ({which}), and the job ends: the others failed or wait elsewhere"
+            os.write(open_error_output(), f"deepnlp: {said}\n".encode())
         time.sleep(1)  # all that have come are counted
         os.kill(process, signal.SIGKILL)
 

@@ -51,7 +51,7 @@ def run(
     call: Annotated[str | None, Option(metavar="CALL")] = None,
     seconds: Annotated[int, Option(metavar="S", low=1)] = 300,
     quiet: Flag = False,
-    all: Flag = False,  # noqa: A002
+    all: Flag = False,
     museum: Annotated[
         str | None, Option(metavar="DIR", details={"nargs": "?", "const": ""})
     ] = None,

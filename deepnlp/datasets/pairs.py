@@ -182,8 +182,8 @@ def load_pairs(
         limits = vocab_size or None, min_count
         of_source, of_target = (_vocabulary(side, cut, *limits) for side in zip(*splits["train"]))
         vocabs = of_source, of_target
-    divided = (splits[split] for split in SPLITS)
-    return Pairs(name, *vocabs, *divided, "; ".join(notes) or None)
+    train, valid, test = (splits[split] for split in SPLITS)
+    return Pairs(name, *vocabs, train, valid, test, "; ".join(notes) or None)
 
 
 def _vocabulary(texts: Sequence[str], cut: Tokeniser, size: int | None, least: int) -> Vocabulary:

@@ -8,7 +8,15 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.tape import Tape, TraceError
-from deepnlp.diagnosis.traced import FUNCTIONS, Traced, by_differences, pair, record, strip, traced_in
+from deepnlp.diagnosis.traced import (
+    FUNCTIONS,
+    Traced,
+    by_differences,
+    pair,
+    record,
+    strip,
+    traced_in,
+)
 
 
 def _axes(x: Any, axis: Any) -> tuple[int, ...]:
@@ -231,7 +239,9 @@ def vectorized(tape: Tape, each: Any, function: Any, args: Any) -> Any:
     """What ``np.vectorize`` gives: a function of single numbers, applied to each."""
     if not traced_in(args):
         return function(*args)
-    arrays = numpy.broadcast_arrays(*(a if isinstance(a, Traced) else _constant(tape, a) for a in args))
+    arrays = numpy.broadcast_arrays(
+        *(a if isinstance(a, Traced) else _constant(tape, a) for a in args)
+    )
     found = [each(*numbers) for numbers in zip(*(one.reshape(-1) for one in arrays))]
     return BUILDERS[numpy.array](tape, found).reshape(arrays[0].shape)
 

@@ -109,7 +109,9 @@ def follow(subject: Subject) -> Trace:
                     subject.inputs[place] = Traced(tape, value, numpy.zeros(value.shape, int))
             # Parameters may have been written into by the forward: remember the first tickets.
             tickets = {name: one.tickets.copy() for name, one in followed.items()}
-            outputs = [_output_tickets(y) for y in recording.guard.call(subject.raw_forward, [], {})]
+            outputs = [
+                _output_tickets(y) for y in recording.guard.call(subject.raw_forward, [], {})
+            ]
     finally:
         for name, value in originals.items():  # closures and globals are not copied
             own.variables[name].set(value)

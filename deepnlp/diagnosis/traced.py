@@ -181,7 +181,9 @@ def by_differences(tape: Tape, function: Any, args: Any, options: Any) -> Any:
     several = isinstance(result, list | tuple)
     parts = [numpy.asarray(part) for part in (result if several else [result])]
     if any(part.dtype.kind == "c" for part in parts):
-        raise _left(tape, f"numpy.{function.__name__} gives complex numbers, which are not followed,")
+        raise _left(
+            tape, f"numpy.{function.__name__} gives complex numbers, which are not followed,"
+        )
     if any(part.dtype.kind != "f" for part in parts):
         return result
     if max(one.size for one in (*values, *parts)) > LARGEST_CALL:

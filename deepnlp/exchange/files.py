@@ -81,10 +81,8 @@ def read_torch(path: Path, skipped: Pattern = NONE) -> tuple[dict[str, HostArray
     """The tensors of a ``state_dict``, and the text if there is one; nothing in it is executed."""
     torch, content = _library("torch"), path.read_bytes()
     if tuple(map(int, torch.__version__.split(".")[:2])) < LEAST_TORCH:
-        raise DeepNLPError(
-            f"reading {path} needs torch 2.6, which executes nothing in it; this is torch "
-            f"{torch.__version__}: python -m pip install --upgrade torch"
-        )
+        needed = f"{path} needs torch 2.6, which executes nothing in it"
+        raise DeepNLPError(f"{needed}; this is torch {torch.__version__}: upgrade it with pip")
     with _reading(path, "state_dict of PyTorch"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         state = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
@@ -160,10 +158,8 @@ def read_safetensors(
         text = (file.metadata() or {}).get(KEY)
         names = [name for name in file.keys() if not skipped.fullmatch(name)]  # noqa: SIM118
         kinds = {name: file.get_slice(name).get_dtype() for name in names}
-        tensors = {
-            name: _bfloat16(path, name) if kind == "BF16" else file.get_tensor(name)
-            for name, kind in kinds.items()
-        }
+        tensors = {name: file.get_tensor(name) for name in names if kinds[name] != "BF16"}
+    tensors |= {name: _bfloat16(path, name) for name in names if kinds[name] == "BF16"}
     for name, x in tensors.items():
         if x.dtype == np.float16:
             tensors[name] = x.astype(np.float32)

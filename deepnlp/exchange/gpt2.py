@@ -178,8 +178,8 @@ def _tokens_and_merges(folder: Path) -> tuple[dict[str, Any], list[Any], list[st
     if (folder / VOCAB).is_file() and (folder / MERGES).is_file():
         lines = decode(content_of(folder / MERGES), str(folder / MERGES)).removesuffix("\n")
         merges = [line.split(" ") for line in lines.split("\n") if not line.startswith("#version")]
-        added = read_json(folder / ADDED) if (folder / ADDED).is_file() else {}
-        return read_json(folder / VOCAB), merges, [*added]
+        more = read_json(folder / ADDED) if (folder / ADDED).is_file() else {}
+        return read_json(folder / VOCAB), merges, [*more]
     whole = read_json(folder / TOKENIZER)
     try:
         ids, merges = whole["model"]["vocab"], whole["model"]["merges"]

@@ -221,7 +221,8 @@ def _missing(subject: Subject, held: Any) -> Row:
 def _is_of_operation(subject: Subject, rows: list[Row]) -> bool:
     """Whether a single operation of an engine is wrong; then it is the cause of wrong rows."""
     causes = _causes_of_operation(subject) if subject.caller.is_engine else []
-    is_known = bool(causes) and causes[0].name != c.UNKNOWN
+    is_of_torch = any(map(is_tensor, subject.caller._results))  # all else is autograd's
+    is_known = bool(causes) and (is_of_torch or causes[0].name != c.UNKNOWN)
     for row in rows if is_known else ():
         row.causes = causes if row.is_wrong else row.causes
     return is_known
@@ -229,13 +230,16 @@ def _is_of_operation(subject: Subject, rows: list[Row]) -> bool:
 
 def _causes_of_operation(subject: Subject) -> list[Cause]:
     """Of an operation that overwrites, and of the first that goes backward wrong by itself."""
-    is_one = is_operation(subject.caller.code.forward) or is_tensor(subject.caller.node)
+    is_one = is_operation(subject.caller.code.forward) or subject.caller.code.in_torch is not None
     found, overwriting = [] if is_one else operations(subject.raw_forward), list[Any]()
     causes = list[Cause]()
     for operation in found:
         try:
-            report = check_gradients(operation, *operation.nodes)
+            code, given = operation.alone
+            report = check_gradients(code, *given)
             causes = causes or ([] if report.ok else report.causes)
+            if code is not operation:  # autograd adds up by itself
+                continue
             before = _gradients_of_operation(operation)
             operation.seed = 1.0
             after = _gradients_of_operation(operation)

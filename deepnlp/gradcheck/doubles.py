@@ -12,7 +12,7 @@ def in_float64(torch: Any) -> Any:
     makers = {getattr(torch, name) for name in _MAKERS}
     from_numbers = {getattr(torch, name) for name in _FROM_NUMBERS}
 
-    class InFloat64(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+    class InFloat64(torch.overrides.TorchFunctionMode):
         """Adds the type to what makes a tensor."""
 
         def __torch_function__(

@@ -116,7 +116,7 @@ def _labels_like(y: HostArray) -> Iterator[HostArray]:
     rng = numpy.random.default_rng(5)
     axis = _axis_of_classes(y)
     if axis is None and ((y > 0) & (y < 1)).all():
-        yield numpy.arange(y.size).reshape(y.shape) % 2 + 0.0
+        yield numpy.asarray(numpy.arange(y.size).reshape(y.shape) % 2, dtype="float64")
     elif axis is None:
         yield rng.normal(size=y.shape)
     if y.ndim == 2:

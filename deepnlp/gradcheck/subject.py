@@ -167,18 +167,27 @@ class Subject(Function):
         kept = {h.name: keep(h.holder.owner, h.key, h.value) for h in self._held if h.is_float}
         self._sort(self._first_pass())
         self._before = [(v, value) for v, value in at_first if v in self.variables.values()]
-        found = self.read_gradients()
-        self._find_updates(kept)
+        found = self._find_updates(kept, self.read_gradients())
         if self.caller.way.cost is not None:
             found = self._choose_cost()
         for held in self._without:  # forwards, which may touch gradients, so after the reading
             self._look_at(held)
         return found
 
-    def _find_updates(self, kept: dict[str, Kept]) -> None:
-        """Find the arrays without a gradient that backward changed, to be put back from now on."""
+    def _find_updates(
+        self, kept: dict[str, Kept], found: dict[str, HostArray]
+    ) -> dict[str, HostArray]:
+        """Find the arrays without a gradient that backward changes, to be put back from now on.
+
+        Where backward is told how far to go, a step of 0 changes nothing. A step of 1 shows what
+        changes, and whether a gradient is computed behind it: then it is the gradient that counts.
+        """
         given = {id(place[0][place[1]]) for h in self._held if (place := h.place())}
-        without = {h.name: h for h in self._without if h.is_float}
+        without, rates, again = (
+            [h.name for h in self._without if h.is_float],
+            self.caller.rates,
+            found,
+        )
 
         def look() -> None:
             now = {n: kept[n].now() for n in without}
@@ -186,14 +195,16 @@ class Subject(Function):
             self._updates |= {n: kept[n] for n in changed if id(now[n]) not in given}
 
         look()
-        rates = self.caller.rates
-        with contextlib.suppress(Exception):
-            for name in rates if without else ():  # a step of 0 changes nothing
-                rates[name] = 1.0
-                self._pass()
+        if rates:
+            rates.update(dict.fromkeys(rates, 1.0))
+            with contextlib.suppress(Exception):
+                self._hand_over(self._pass())
+                again = self.read_gradients()
                 look()
-        rates.update(dict.fromkeys(rates, 0.0))
+        if all(near(again[name], gradient) for name, gradient in found.items()):
+            rates.update(dict.fromkeys(rates, 0.0))
         put_back(self._updates.values())
+        return again
 
     def _choose_cost(self) -> dict[str, HostArray]:
         """The gradients, with the cost to which most of them belong."""

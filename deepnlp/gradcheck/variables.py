@@ -35,7 +35,7 @@ from deepnlp.parameter import Parameter, View
 
 _LISTS = (list, tuple, deque, numpy.ndarray)
 _KINDS = {"i": "integers", "u": "integers", "c": "complex numbers", "V": "a structured array"}
-NUMBERS = (int, float, numpy.floating, numpy.integer)
+NUMBERS = (int, float, complex, numpy.number)
 """Single numbers."""
 
 Place = tuple[Any, Any]
@@ -241,6 +241,7 @@ class Attribute(Variable):
     def kind(self) -> str:
         """What it is made of, if not of real numbers."""
         kind = self.value.dtype.kind if hasattr(self.value, "dtype") else ""
+        kind = "c" if isinstance(self.value, complex) else kind
         return _KINDS.get(kind, "a whole number" if isinstance(self.value, int) else "")
 
     @contextmanager

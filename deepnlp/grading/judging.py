@@ -32,7 +32,7 @@ from deepnlp.lessons.exercises.verdict import Verdict
 
 RIGHT = Verdict.right("Right: every number agrees.")
 NOT_READABLE, NOT_GRADED = "not readable", "not graded"
-LEAST_SECONDS = 20.0  # of processor time for an answer that the grader itself has at least
+LEAST_SECONDS = 60.0  # of processor time for an answer that the grader itself has at least
 TOO_MUCH = "It could not be graded: what it gave took more than {:g} seconds, or too much memory."
 
 
@@ -108,6 +108,7 @@ def judged(
     """The marks of a submission, made in this process."""
     lessons = {lesson_of(task.name) for task in assignment.tasks if ":" not in task.name} - {0}
     cells, error = [], ""
+    _limit(assignment)
     try:
         cells = submission.cells()
     except Exception as unread:
@@ -118,14 +119,19 @@ def judged(
         for task in assignment.tasks:
             expected = _expected(task, seed) if task.target else []
             session.start()
-            limit_memory(assignment.memory)
-            limit(CPU=int(time.process_time() + _seconds(assignment)), CORE=0)
+            _limit(assignment)
             yield _graded(task, session, expected, error)
 
 
 def _seconds(assignment: Assignment) -> float:
     """Processor time for what the grader itself computes for an answer."""
     return max(LEAST_SECONDS, assignment.seconds)
+
+
+def _limit(assignment: Assignment) -> None:
+    """Let this process have so much memory and time from here on."""
+    limit_memory(assignment.memory)
+    limit(CPU=int(time.process_time() + _seconds(assignment)), CORE=0)
 
 
 def _told(error: BaseException) -> str:

@@ -132,19 +132,16 @@ def refuse_imports(paths: Sequence[str], folders: Iterable[str | Path]) -> None:
             inner = folder.relative_to(root).parts if folder.is_relative_to(root) else (".",)
             if not any(part.startswith(".") for part in inner):
                 advice = "keep the submissions in a folder of their own, and start from another"
-                raise ValueError(
-                    f"modules are imported from {folder}, where submissions are: {advice}"
-                )
+                where = f"modules are imported from {folder}, where submissions are"
+                raise ValueError(f"{where}: {advice}")
 
 
 def marks_in(out: Path, key: str) -> dict[str, Any]:
     """What was written of an assignment: the seed, and by name a submission's digest and marks."""
     kept = read_json(out / MARKS)
     if kept.get("of") != key:
-        raise ValueError(
-            f"{out} has marks of another assignment, seed or runner: choose another folder, or "
-            "say --overwrite"
-        )
+        other = f"{out} has marks of another assignment, seed or runner"
+        raise ValueError(f"{other}: choose another folder, or say --overwrite")
     return kept
 
 

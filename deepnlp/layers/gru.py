@@ -107,6 +107,7 @@ class _GRUWeights(Recurrent):
 
     gates = "rzn"
     loop = gru_steps
+    init_options = ("reset_after",)
 
     def __init__(
         self, Wx: Any, Wh: Any, b: Any, bh: Any = None, reset_after: bool = False, **options: Any

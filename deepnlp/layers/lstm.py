@@ -103,6 +103,7 @@ class _LSTMWeights(Recurrent):
     gates = "ifgo"
     _states = ("h", "c")
     loop: Kernel | None = lstm_steps
+    init_options: tuple[str, ...] = ("forget_bias",)
     Wx: View
 
     @classmethod

@@ -127,6 +127,7 @@ class TimeMogrifierLSTM(TimeLSTM):
     """
 
     loop = None  # no quick form
+    init_options = ("forget_bias", "rounds", "rank")
 
     def __init__(
         self,

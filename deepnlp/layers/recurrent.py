@@ -38,6 +38,8 @@ class Recurrent(Layer):
     products : dict of str to int
         Gates whose block of Wh does not multiply h_prev, and which number it multiplies of what a
         step saves: ``{"n": 0}`` for a GRU.
+    init_options : tuple of str
+        Options of :meth:`init` beside the sizes, which a model may pass on.
     loop : Kernel or None
         The steps through a sequence, where there is a quick form of them.
     """
@@ -45,6 +47,7 @@ class Recurrent(Layer):
     gates = "h"
     products: Mapping[str, int] = MappingProxyType({})
     loop: Kernel | None = None
+    init_options: tuple[str, ...] = ()
     _gradients: int | Sequence[int] = 1  # arrays that a step back gives first: see Steps
     _states: tuple[str, ...] = ("h",)
 
@@ -82,7 +85,8 @@ class Recurrent(Layer):
         scheme : {"uniform", "book"}
             Book: matrices from N(0, 1) / sqrt(fan-in).
         **options
-            Other arguments of the constructor, such as ``stateful``.
+            Other arguments of the constructor, such as ``stateful``; ``input_matrix=False`` leaves
+            out Wx.
         """
         bound, width = fan_in_bound(H), len(cls.gates) * H
         Wx = None

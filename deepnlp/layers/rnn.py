@@ -16,9 +16,9 @@ loop over time are in ``recurrent.py``. On NumPy TimeRNN runs these equations; i
 GPU is ``kernels/cuda/rnn.cu``.
 """
 
-from typing import Any, Self
+from typing import Any
 
-from deepnlp.backend import Array, Rng, xp
+from deepnlp.backend import Array, xp
 from deepnlp.backend.functions import relu, relu_grad, tanh_grad
 from deepnlp.kernels import kernel
 from deepnlp.kernels.steps import New, PlainSteps, Steps
@@ -59,6 +59,7 @@ class _RNNWeights(Recurrent):
     """Weights and function of a simple recurrent layer, for one step and for T steps."""
 
     loop = rnn_steps
+    init_options = ("activation", "input_matrix")
 
     def __init__(self, Wx: Any, Wh: Any, b: Any, activation: str = "tanh", **options: Any) -> None:
         super().__init__(Wx, Wh, b, **options)
@@ -66,34 +67,6 @@ class _RNNWeights(Recurrent):
             name = type(self).__name__
             raise ValueError(f"{name}: activation should be 'tanh' or 'relu', got {activation!r}")
         self.activation = activation
-
-    @classmethod
-    def init(
-        cls,
-        D: int,
-        H: int,
-        rng: Rng = None,
-        dtype: Any = "float32",
-        activation: str = "tanh",
-        input_matrix: bool = True,
-        **options: Any,
-    ) -> Self:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
-
-        Parameters
-        ----------
-        D, H : int
-            Sizes of input and state.
-        rng : numpy.random.Generator, optional
-        dtype : data-type
-        activation : {"tanh", "relu"}
-        input_matrix : bool
-            Whether there is a Wx.
-        **options
-            ``scheme``, and other arguments of the constructor, such as ``stateful``.
-        """
-        options |= {"activation": activation, "input_matrix": input_matrix}
-        return super().init(D, H, rng, dtype, **options)
 
     def formula(self) -> Any:
         """Return :func:`rnn_step` and its way back, with Wh and the function f."""

@@ -1,7 +1,6 @@
 """Options that several models share, for the signatures of their constructors."""
 
 import hashlib
-import inspect
 from collections.abc import Mapping, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -63,8 +62,7 @@ def cell_options(cell: str, given: Mapping[str, Any]) -> dict[str, Any]:
     >>> cell_options("gru", {"reset_after": True, "forget_bias": 1.0})
     {'reset_after': True}
     """
-    known = inspect.signature(CELLS[cell].init).parameters
-    return {name: value for name, value in given.items() if name in known}
+    return {name: given[name] for name in CELLS[cell].init_options if name in given}
 
 
 def check_cell(owner: str, cell: str, **given: Any) -> None:

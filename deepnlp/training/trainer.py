@@ -225,15 +225,11 @@ class Trainer:
     def _facts(self) -> dict[str, str]:
         """What all processes of a job should have in common, by name."""
         weights = b"".join(asnumpy(p.value).tobytes() for p in self.parameters)
-        options = {name: str(value) for name, value in describe(self).items()}
-        return {
-            "deepnlp": deepnlp.__version__,
-            "NumPy": np.__version__,
-            "Python": platform.python_version(),
-            **options,
-            "corpus": self.task.facts()["fingerprint"][:12],
-            "first weights": sha256(weights).hexdigest()[:12],
-        }
+        facts = {"deepnlp": deepnlp.__version__, "NumPy": np.__version__}
+        facts |= {"Python": platform.python_version(), **describe(self)}
+        facts |= {"corpus": self.task.facts()["fingerprint"][:12]}
+        facts |= {"first weights": sha256(weights).hexdigest()[:12]}
+        return {name: str(value) for name, value in facts.items()}
 
     def _held(self, held: ExitStack, resume: bool) -> RunFolder | None:
         """The folder of the run, held until the end."""

@@ -1,4 +1,4 @@
-"""A repair is what one would write: it divides by nothing that may be 0, and names what is there."""
+"""A repair is what one would write: it divides by nothing that may be 0, and uses local names."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def normal(*shape):
     return RNG.normal(size=shape)
 
 
-# --- A forgotten derivative of straight pieces: `dy * y` for `dy * (x > 0)` -------------------------
+# --- A forgotten derivative of straight pieces: `dy * y` for `dy * (x > 0)` ----------------------
 
 
 class Relu:
@@ -81,7 +81,7 @@ def relu_forward(x):
 
 
 def relu_backward(dout, cache):
-    x, y = cache
+    _, y = cache
     return dout * y
 
 
@@ -92,7 +92,7 @@ def two_forward(x, w):
 
 
 def two_backward(dout, cache):
-    x, w, z, h = cache
+    x, w, _, h = cache
     dz = dout * h
     return dz @ w.T, x.T @ dz
 
@@ -114,11 +114,12 @@ def test_no_repair_divides_by_what_may_be_0(name):
     layer, *inputs = STRAIGHT[name]
     report = check_gradients(layer, *inputs)
     told = [cause.evidence for row in report.rows for cause in row.causes]
-    assert told and not any("should be" in one and " / " in one for one in told), told
+    assert told
+    assert not any("should be" in one and " / " in one for one in told), told
     assert report.causes[0].name != "term of a sum or product missing", told
 
 
-# --- Where forward divides, a repair may ------------------------------------------------------------
+# --- Where forward divides, a repair may ---------------------------------------------------------
 
 
 class Quotient:
@@ -145,7 +146,7 @@ def test_a_repair_divides_where_forward_does(layer):
     assert " / " in check_gradients(layer, *inputs).causes[0].evidence
 
 
-# --- Names --------------------------------------------------------------------------------------
+# --- Names ---------------------------------------------------------------------------------------
 
 
 def attention_forward(Q, K, V):
@@ -168,7 +169,7 @@ def norm_forward(x):
 
 
 def norm_backward(dout, cache):
-    x, m, v = cache
+    _, _, v = cache
     s = np.sqrt(v + 1e-5)
     dx = dout / s
     return dx - dx.mean(axis=0)
@@ -194,8 +195,8 @@ class KeepsAxis(Affine):
 
 
 SAID = {  # what is said, and what not
-    "unpacked": (((attention_forward, attention_backward), normal(4, 3), normal(5, 3), normal(5, 2)),
-                 "A", "cache["),
+    "unpacked": (((attention_forward, attention_backward),
+                  normal(4, 3), normal(5, 3), normal(5, 2)), "A", "cache["),
     "module": (((norm_forward, norm_backward), normal(5, 3)), "", "`np`"),
     "size by chance": ((Affine(normal(3, 2), normal(2)), normal(4, 3)), "2", "H"),
     "axis kept": ((KeepsAxis(normal(3, 2), normal(2)), normal(4, 3)), "keepdims", "not summed"),
@@ -205,8 +206,11 @@ SAID = {  # what is said, and what not
 @pytest.mark.parametrize("name", SAID)
 def test_what_is_said_of_it(name):
     (layer, *inputs), words, others = SAID[name]
-    told = "\n".join(check_gradients(layer, *inputs).in_words(alternatives=True).split("\n  likely")[1:])
-    assert words in told and others not in told, told
+    told = "\n".join(
+        check_gradients(layer, *inputs).in_words(alternatives=True).split("\n  likely")[1:]
+    )
+    assert words in told, told
+    assert others not in told, told
 
 
 def test_other_causes_are_said_if_they_are_asked_for():

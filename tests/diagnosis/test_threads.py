@@ -55,6 +55,7 @@ def test_two_checks_at_once_beside_imports():
         reports = list(pool.map(lambda f: check_gradients(Layer(f), x), (2.0, -2.0)))
     ended.set()
     importing.join()
-    assert len(HERE) == 2 and modules
+    assert len(HERE) == 2
+    assert modules
     assert [report.ok for report in reports] == [True, False]
     assert reports[1].causes[0].name == "sign"

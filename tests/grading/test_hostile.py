@@ -27,7 +27,7 @@ ALL = [(kind, number) for kind, forms in KINDS.items() for number in range(len(f
 FEW = [("errors that are dictated", 0), ("fractions", 0), ("deep", 0), ("code in texts", 0)]
 IS_LONG = "DEEPNLP_HOSTILE" in os.environ
 ROOT = HERE.parents[1]
-SECONDS, MEMORY = 200, 3000  # of a submission in all, and MB of the largest process
+SECONDS, MEMORY = 300, 3000  # of a submission in all, and MB of the largest process
 
 
 def write(folder, name, form):
@@ -150,7 +150,7 @@ def test_a_submission_ends_with_its_grader(tmp_path, assignment, runner):
         while not (running := busy_below(job.pid)):
             time.sleep(0.2)
         job.kill()
-    end = time.monotonic() + 10  # of a busy machine
+    end = time.monotonic() + 60  # of a busy machine, where it may be starting
     while any(map(runs, running)) and time.monotonic() < end:
         time.sleep(0.1)
     assert not any(map(runs, running))
@@ -176,14 +176,14 @@ def busy_below(pid):
 
 
 def test_no_file_of_a_student_is_imported(tmp_path, assignment, capsys, monkeypatch):
-    write(tmp_path, "in", {"sympy.py": "open('ran', 'w')", "csv.py": "open('ran', 'w')"})
+    write(tmp_path, "in", {"elsewhere.py": "open('ran', 'w')", "csv.py": "open('ran', 'w')"})
     (assignment.parent / "solution.py").write_text(
-        "import sympy\n" + (HERE / "solution.txt").read_text()
+        "import elsewhere\n" + (HERE / "solution.txt").read_text()
     )
     words = [sys.executable, "-m", "deepnlp", "grade", str(assignment), ".", "--runner", "process"]
     done = subprocess.run(words, cwd=tmp_path / "in", capture_output=True, text=True, timeout=300)
     assert (done.returncode, (tmp_path / "in" / "ran").exists()) == (2, False)
-    assert "No module named 'sympy'" in done.stderr
+    assert "No module named 'elsewhere'" in done.stderr
     for path in (tmp_path / "in", tmp_path / "in" / "deeper"):
         monkeypatch.syspath_prepend(path)
         assert main(["grade", str(assignment), str(tmp_path / "in")]) == 2

@@ -16,7 +16,7 @@ def mgu_step(a, h_prev, Wh):
 
 
 def mgu_step_backward(dh, saved, Wh):
-    u, h_prev, f, n = saved
+    _, h_prev, f, n = saved
     Wh_f, Wh_n = split_gates(Wh, 2)
     # h = (1 - f) * h_prev + f * n
     da_n = dh * f * tanh_grad(n)

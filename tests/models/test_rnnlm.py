@@ -275,7 +275,7 @@ def test_the_same_seed_gives_the_same_model():
         ({"input_matrix": False}, "input_matrix"),
         ({"embedding": np.zeros((V, D), dtype="float32")}, "embedding should have shape"),
         ({"activation": "gelu"}, "activation should be"),
-        ({"reset_after": True}, "reset_after is a form of cell='gru'"),
+        ({"reset_after": True}, "reset_after is an option of cell='gru'"),
     ],
 )
 def test_what_does_not_fit_is_an_error(options, message):

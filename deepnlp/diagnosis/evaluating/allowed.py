@@ -25,22 +25,24 @@ METHODS = frozenset(_METHODS.split())
 """Methods of arrays, numbers, strings and containers; they change nothing but these."""
 
 _NUMPY = """
-    abs all allclose amax amin any append apply_along_axis arange argmax argmin argpartition argsort
-    argwhere around array array_equal array_split asanyarray asarray ascontiguousarray as_strided
-    atleast_1d atleast_2d atleast_3d average bincount broadcast_arrays broadcast_shapes broadcast_to
-    block ceil choose clip column_stack compress concatenate convolve copy copyto corrcoef correlate
-    count_nonzero cov cross cumprod cumsum delete det diag diagonal diff digitize dot dstack dtype einsum empty
-    empty_like equal expand_dims eye fft fft2 fftfreq fftshift fill_diagonal finfo flatnonzero flip
-    fliplr flipud full full_like hsplit hstack identity ifft ifft2 iinfo imag indices inner insert inv
-    irfft piecewise polyval cholesky ifftshift isclose isin isnan isreal isscalar iscomplexobj ix_ kron lexsort linspace logspace matmul
-    matrix_rank matrix_transpose max maximum mean median meshgrid min moveaxis multi_dot nan_to_num
-    nanmax nanmean nanmin nansum ndenumerate ndim ndindex nonzero norm ones ones_like outer
-    pad partition percentile permute_dims pinv prod promote_types ptp put put_along_axis quantile
-    ravel ravel_multi_index real real_if_close repeat require reshape resize result_type rfft roll
-    rollaxis rot90 round row_stack searchsorted select shape shares_memory size slogdet
-    sliding_window_view solve sort split squeeze stack std sum svd swapaxes take take_along_axis
-    tensordot tile trace transpose trapezoid tri tril tril_indices triu triu_indices unique
-    unravel_index vander var vdot vectorize vsplit vstack where zeros zeros_like
+    abs all allclose amax amin any append apply_along_axis arange argmax argmin argpartition
+    argsort argwhere around array array_equal array_split as_strided asanyarray asarray
+    ascontiguousarray atleast_1d atleast_2d atleast_3d average bincount block broadcast_arrays
+    broadcast_shapes broadcast_to ceil cholesky choose clip column_stack compress concatenate
+    convolve copy copyto corrcoef correlate count_nonzero cov cross cumprod cumsum delete det diag
+    diagonal diff digitize dot dstack dtype einsum empty empty_like equal expand_dims eye fft fft2
+    fftfreq fftshift fill_diagonal finfo flatnonzero flip fliplr flipud full full_like hsplit
+    hstack identity ifft ifft2 ifftshift iinfo imag indices inner insert inv irfft isclose
+    iscomplexobj isin isnan isreal isscalar ix_ kron lexsort linspace logspace matmul matrix_rank
+    matrix_transpose max maximum mean median meshgrid min moveaxis multi_dot nan_to_num nanmax
+    nanmean nanmin nansum ndenumerate ndim ndindex nonzero norm ones ones_like outer pad partition
+    percentile permute_dims piecewise pinv polyval prod promote_types ptp put put_along_axis
+    quantile ravel ravel_multi_index real real_if_close repeat require reshape resize result_type
+    rfft roll rollaxis rot90 round row_stack searchsorted select shape shares_memory size
+    sliding_window_view slogdet solve sort split squeeze stack std sum svd swapaxes take
+    take_along_axis tensordot tile trace transpose trapezoid tri tril tril_indices triu
+    triu_indices unique unravel_index vander var vdot vectorize vsplit vstack where zeros
+    zeros_like
 """
 NUMPY = frozenset(_NUMPY.split())
 """Functions and classes of NumPy that only compute; all ufuncs and types of numbers besides."""

@@ -280,7 +280,8 @@ class Guard:
             if kind in _HASHED and function in _SPECIAL:
                 return _SPECIAL[function](self, *args, **options)
             name = getattr(function, "__name__", "")
-        if not (is_method and type(function.__self__) in CONTAINERS):  # which call nothing
+        is_of_container = is_method and type(function.__self__) in CONTAINERS
+        if not is_of_container and not (kind in _HASHED and function in HOLDERS):
             args = [self._argument(one) for one in args]
         options = {key: self._argument(one) for key, one in options.items()}
         if name in allowed.GROWS:
@@ -397,6 +398,9 @@ _FIXED = frozenset({ModuleType, FunctionType, type, int, float, bool, str, numpy
 _METHOD, _DISPATCHED = type(len), type(numpy.sum)
 _HASHED = frozenset({_METHOD, _DISPATCHED, type, FunctionType})
 _SMALL = 512  # arrays of fewer numbers can be multiplied in any way
+HOLDERS = frozenset({list, tuple, set, dict, reversed, enumerate, zip, iter, next, len, id,
+                     isinstance, type})  # fmt: skip
+"""Built-in functions that call nothing of what they are given."""
 _SEQUENCES = (list, tuple, str, bytes)
 CONTAINERS = frozenset({list, set, dict, deque})
 _NAMES = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift",

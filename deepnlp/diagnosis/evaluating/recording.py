@@ -20,6 +20,7 @@ import numpy
 from deepnlp.diagnosis.evaluating.evaluator import Code, Evaluator, Frame
 from deepnlp.diagnosis.evaluating.guard import (
     CONTAINERS,
+    HOLDERS,
     Computed,
     Guard,
     is_written_for_learners,
@@ -196,7 +197,12 @@ class _Open(Guard):
         if isinstance(function, numpy.vectorize):
             return vectorized(self._tape, self.callable(function.pyfunc), function, args)
         made = self.callable(function)
-        if made is function and type(getattr(made, "__self__", None)) not in CONTAINERS:
+        is_holder = type(getattr(function, "__self__", None)) in CONTAINERS
+        if (
+            made is function
+            and not is_holder
+            and not (_is_hashed(function) and function in HOLDERS)
+        ):
             args = list(map(self._argument, args))
             options = {key: self._argument(one) for key, one in options.items()}
         return made(*args, **options)
@@ -208,7 +214,7 @@ class _Open(Guard):
 
     def callable(self, function: Any) -> Any:
         """The form of a function that is followed, or the function where there is none."""
-        build = BUILDERS.get(function) if isinstance(function, _HASHABLE) else None
+        build = BUILDERS.get(function) if _is_hashed(function) else None
         if build is not None:
             return functools.partial(build, self._tape)
         if isinstance(function, type):
@@ -249,4 +255,8 @@ class _Open(Guard):
 
 _NEW = (None, object.__new__)
 _EVALUATED = (ast.stmt, ast.expr)
-_HASHABLE = (type, FunctionType, type(numpy.sum), type(len))
+_HASHED = (type, FunctionType, type(numpy.sum), type(len))
+
+
+def _is_hashed(function: Any) -> bool:
+    return isinstance(function, _HASHED)

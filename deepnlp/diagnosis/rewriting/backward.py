@@ -3,10 +3,10 @@
 from types import FunctionType
 from typing import Any
 
-from deepnlp.diagnosis.problem import Problem
 from deepnlp.diagnosis.evaluating.evaluator import Evaluated, Evaluator, Frame
-from deepnlp.diagnosis.rewriting.functions import Ran, ran_in, ran_of
 from deepnlp.diagnosis.evaluating.sources import is_foreign
+from deepnlp.diagnosis.problem import Problem
+from deepnlp.diagnosis.rewriting.functions import Ran, ran_in, ran_of
 from deepnlp.diagnosis.rewriting.trials import Trials, gives_both
 from deepnlp.gradcheck.engines import walk_of
 from deepnlp.gradcheck.walking import copy_of

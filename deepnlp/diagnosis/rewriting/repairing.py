@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.backward import backward_of
-from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.rewriting.forms import (
     of_expressions,
     of_indices,
@@ -84,7 +84,7 @@ class Repair:
     @property
     def growth(self) -> int:
         """By how much it makes the code longer."""
-        return sum(_size(new) - _size(slot.node) for slot, new in self.change.puts)
+        return growth_of(self.change)
 
     @property
     def cost(self) -> float:
@@ -100,6 +100,11 @@ def called_in(node: ast.AST) -> set[str]:
     """Return the names of the functions that a statement calls."""
     calls = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
     return {str(getattr(one, "attr", getattr(one, "id", ""))) for one in calls}
+
+
+def growth_of(change: Change) -> int:
+    """Return by how much a change makes the code longer."""
+    return sum(_size(new) - _size(slot.node) for slot, new in change.puts)
 
 
 def _size(node: Any) -> int:
@@ -247,6 +252,7 @@ class Search:
             groups += screen.kept()
         for group in groups:
             self._count()
+            group.sort(key=lambda one: (one.cost, growth_of(one)))
             for change in group[:MOST]:  # those that give the same on these numbers
                 names = self._tried([change])
                 is_safe = not names or self._divides_safely(ran, change)
