@@ -18,6 +18,7 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import HostArray, read_npz, write_npz
 from deepnlp.layer import Layer
 from deepnlp.models import Model
+from deepnlp.models.regularised_rnnlm import rnnlm_of
 from deepnlp.text import Vocabulary
 
 FLOATS = ("float16", "float32", "float64")
@@ -242,7 +243,7 @@ def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
         stated = f"a {name} of {least:,} weights or more"
         raise DeepNLPError(f"{path} describes {stated}, and holds {held:,}")
     try:
-        return Model.kinds[name](**config)
+        return rnnlm_of(config) if name == "RNNLM" else Model.kinds[name](**config)
     except (TypeError, ValueError) as error:
         raise DeepNLPError(f"{path}: cannot build the {name} it describes: {error}") from error
 

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 from deepnlp.backend.initialisers import SCHEMES
 from deepnlp.layers import TimeGRU, TimeLSTM, TimeMogrifierLSTM, TimeRNN
+from deepnlp.layers.lstm import LARGEST_BIAS
 from deepnlp.layers.recurrent import TimeRecurrent
+from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.options import Option
 
 
@@ -23,7 +25,16 @@ TIES = ("none", "tied", "tied+L")
 
 Ids = Sequence[int] | None
 
+Activation = Annotated[str, Option(choices=ACTIVATIONS)]
+Bound = Annotated[float, Option(above=0, high=1000)]
+Chance = Annotated[float | None, Option(low=0, below=1)]
+ForgetBias = Annotated[float | None, Option(low=-LARGEST_BIAS, high=LARGEST_BIAS)]
+Positive = Annotated[float, Option(above=0)]
+Rounds = Annotated[int, Option(low=0, high=100)]
 Size = Annotated[int, Option(low=1)]
+Sizes = Annotated[int | list[int], Option(low=1)]
+Tie = Annotated[str, Option(choices=TIES)]
+Weight = Annotated[float, Option(low=0)]
 Layers = Annotated[int, Option(low=1, high=100)]
 Cell = Annotated[str, Option(choices=CELLS)]
 Init = Annotated[str, Option(choices=SCHEMES)]
