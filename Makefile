@@ -13,7 +13,7 @@ help:
 	@echo "make test       run the tests: every gradient, and everything else"
 	@echo "make rounding   run the numerical tests with products that round as on another processor"
 	@echo "make fuzz       try layers and parsers on many random cases (EXAMPLES=2000 of each)"
-	@echo "make bench      time it against PyTorch, then write docs/performance.md (ARGS=lm for one suite)"
+	@echo "make bench      time it against PyTorch, then write docs/maintaining/performance.md (ARGS=lm for one suite)"
 	@echo "make docs       make the site of all pages, lessons and the API, in build/site/html"
 	@echo "make check      ruff, format, types"
 	@echo "make format     format the code"
@@ -31,11 +31,13 @@ help:
 train: .venv/run.stamp
 	$(BIN)/deepnlp train $(ARGS)
 
-# Copies to work in, without sources and solutions; a copy that is there is kept.
+# Copies to work in, without sources and solutions; a copy that is there is kept. What they import
+# from material/ is copied every time.
 notebooks: .venv/notebooks.stamp
 	@mkdir -p lessons
 	@for lesson in notebooks/*.ipynb; do \
 	  test -e lessons/$${lesson##*/} || cp $$lesson lessons/; done
+	@cp -r notebooks/material lessons/
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/lessons $(ARGS)
 
 slides: .venv/notebooks.stamp
@@ -60,7 +62,7 @@ fuzz: .venv/test.stamp
 # The suites set their own number of threads: by default as many as there are cores.
 bench: .venv/bench.stamp
 	$(BIN)/deepnlp bench $(ARGS)
-	$(BIN)/deepnlp bench --page docs/performance.md
+	$(BIN)/deepnlp bench --page docs/maintaining/performance.md
 
 # Sphinx makes it, npm the editor of one page (without npm it has a plain one).
 docs: .venv/docs.stamp

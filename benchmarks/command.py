@@ -26,7 +26,7 @@ examples:
   deepnlp bench lm --backend cupy --sizes 200,650
   deepnlp bench soak --minutes 60 --rounds 1
   deepnlp bench --quick
-  deepnlp bench --page docs/performance.md
+  deepnlp bench --page docs/maintaining/performance.md
 """  # noqa: D405, D406, D407
 
 from collections.abc import Sequence

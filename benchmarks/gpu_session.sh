@@ -12,7 +12,7 @@
 # Afterwards, on any machine:
 #
 #   deepnlp reproduce table1 --take runs/gpu/reproduce/table1    # finished rows, and the page
-#   deepnlp bench --page docs/performance.md --out runs/gpu/benchmarks
+#   deepnlp bench --page docs/maintaining/performance.md --out runs/gpu/benchmarks
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -65,8 +65,8 @@ train ptb-650 240 book-better-rnnlm --epochs 1 --no-baselines
 rows=$("$PYTHON" - <<'PY'
 from pathlib import Path
 
-from deepnlp.studies.logs import Logs
-from deepnlp.studies.table import load_table
+from studies.logs import Logs
+from studies.table import load_table
 
 table = load_table("table1")
 logs = Logs(table, Path("docs/results") / table.folder)

@@ -1,8 +1,8 @@
 """deepnlp: deep learning for language, from scratch, with every backward pass in the open.
 
 Layers live in ``deepnlp.layers``, models in ``deepnlp.models``, corpora in ``deepnlp.datasets``,
-training in ``deepnlp.training``. At the top: the backend switch, the seed, ``no_backward`` and
-what is plugged together.
+training in ``deepnlp.training``. At the top: the backend switch, the seed, ``no_backward``, what
+is plugged together, and ``save`` and ``load``, which put a model on disk and read it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from deepnlp.backend import seed, threads, use
+    from deepnlp.checkpoint import load, save
     from deepnlp.layer import Layer, Sequential, no_backward
     from deepnlp.parameter import Parameter
 
@@ -27,7 +28,9 @@ __all__ = [
     "Parameter",
     "Sequential",
     "__version__",
+    "load",
     "no_backward",
+    "save",
     "seed",
     "threads",
     "use",
@@ -39,6 +42,7 @@ _HOMES = {
     **dict.fromkeys(("seed", "use", "backend"), "deepnlp.backend"),
     **dict.fromkeys(("Layer", "Sequential", "no_backward", "layer"), "deepnlp.layer"),
     **dict.fromkeys(("Parameter", "parameter"), "deepnlp.parameter"),
+    **dict.fromkeys(("load", "save", "checkpoint"), "deepnlp.checkpoint"),
     "errors": "deepnlp.errors",
     "kernels": "deepnlp.kernels",
     "products": "deepnlp.backend.products",

@@ -18,9 +18,11 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import HostArray, read_npz, write_npz
 from deepnlp.layer import Layer
 from deepnlp.models import Model
+from deepnlp.models.regularised_rnnlm import rnnlm_of
 from deepnlp.text import Vocabulary
 
 FLOATS = ("float16", "float32", "float64")
+MOST_NAMED = 6  # runs, in the error of one that is not there
 #: Trained models in the package, by name; docs/pretrained.md says how each was made.
 PRETRAINED = {path.stem: path for path in Path(__file__).with_name("pretrained").glob("*.npz")}
 
@@ -130,6 +132,11 @@ def model_file(path: str | PathLike[str]) -> Path:
     path = Path(path)
     if str(path) in PRETRAINED and not path.exists():
         return PRETRAINED[str(path)]
+    if not path.exists() and path.suffix != ".npz":
+        there = sorted(str(file.parent) for file in path.parent.glob("*/best.npz"))[:MOST_NAMED]
+        raise FileNotFoundError(
+            f"no checkpoint {path}" + (f": there are {', '.join(there)}" if there else "")
+        )
     if not path.is_dir():
         return path
     for file in (path / "best.npz", path / "checkpoint.npz"):
@@ -236,7 +243,7 @@ def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
         stated = f"a {name} of {least:,} weights or more"
         raise DeepNLPError(f"{path} describes {stated}, and holds {held:,}")
     try:
-        return Model.kinds[name](**config)
+        return rnnlm_of(config) if name == "RNNLM" else Model.kinds[name](**config)
     except (TypeError, ValueError) as error:
         raise DeepNLPError(f"{path}: cannot build the {name} it describes: {error}") from error
 

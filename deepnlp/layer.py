@@ -8,13 +8,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Self, cast
 
 from deepnlp.backend import Array, xp
 from deepnlp.backend.ownership import claim
 from deepnlp.backend.shapes import check_inputs, declared, expect
+from deepnlp.options import arguments_of
 from deepnlp.parameter import Parameter, View, as_parameter
+from deepnlp.summaries import summary, titled
 
 _keeping: ContextVar[bool] = ContextVar("keeping", default=True)
 _stacking: ContextVar[bool] = ContextVar("stacking", default=False)
@@ -82,7 +85,32 @@ def backward_for_each(*layers: Layer) -> Iterator[None]:
         _stacking.reset(token)
 
 
-class Layer:
+class _TakesWeights:
+    """Base of :class:`Layer`: the constructors of this package take weights, ``init`` sizes."""
+
+    def __new__(cls, *weights: Any, **by_name: Any) -> Self:
+        """Make the object, or raise an error that names ``init`` where sizes are given."""
+        is_ours, given = (
+            cls.__init__.__module__.startswith("deepnlp."),
+            [*weights, *by_name.values()],
+        )
+        if is_ours and hasattr(cls, "init") and any(isinstance(n, Integral) for n in given[:1]):
+            name, sizes, takes = cls.__name__, *map(_needed, (cls.init, cls))
+            raise TypeError(
+                f"{name} takes weights in hand, {name}({takes}), got the number {given[0]}; "
+                f"{name}.init({sizes}) makes fresh weights of these sizes"
+            )
+        return super().__new__(cls)
+
+
+def _needed(function: Any) -> str:
+    """The arguments without a default."""
+    arguments = signature(function).parameters.values()
+    needed = (p.name for p in arguments if p.default is p.empty and p.kind is not p.VAR_KEYWORD)
+    return ", ".join(needed)
+
+
+class Layer(_TakesWeights):
     """A step of the computation, with its forward and its backward.
 
     A subclass writes ``forward`` and ``backward`` and assigns its Parameters and inner layers as
@@ -144,6 +172,13 @@ class Layer:
     _passed: Any = None  # the shapes and types that were checked last and are right
     _owner: int | None = None  # the thread that is at the layer
     _workspaces: Mapping[str, Any] = MappingProxyType({})  # see _workspace
+
+    def __init__(self) -> None:
+        """A subclass need not call it."""
+
+    def __call__(self, *inputs: Any, **by_name: Any) -> Any:
+        """Return ``self.forward(*inputs)``."""
+        return self.forward(*inputs, **by_name)
 
     def forward(self, *inputs: Any) -> Any:
         """The outputs from the inputs."""
@@ -466,20 +501,24 @@ class Layer:
 
     # --- Walking -----------------------------------------------------------------------------
 
-    def _owned(self, kind: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-        """Every attribute of a kind, here and in the layers inside, with its path."""
+    def _items(self) -> Iterator[tuple[str, Any]]:
+        """Every attribute, and every item of a list or dict, with its name."""
         for name, value in vars(self).items():
             if name.startswith("_"):
                 continue
-            items = [(name, value)]
             if isinstance(value, (list, tuple, dict)):
                 pairs = value.items() if isinstance(value, dict) else enumerate(value)
-                items = [(f"{name}.{index}", item) for index, item in pairs]
-            for place, item in items:
-                if isinstance(item, kind):
-                    yield path + place, item
-                if isinstance(item, Layer):
-                    yield from item._owned(kind, f"{path}{place}.")
+                yield from ((f"{name}.{index}", item) for index, item in pairs)
+            else:
+                yield name, value
+
+    def _owned(self, kind: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+        """Every attribute of a kind, here and in the layers inside, with its path."""
+        for place, item in self._items():
+            if isinstance(item, kind):
+                yield path + place, item
+            if isinstance(item, Layer):
+                yield from item._owned(kind, f"{path}{place}.")
 
     def _named_layers(self) -> list[tuple[str, Layer]]:
         """This layer and those inside, each once, with their paths."""
@@ -494,6 +533,33 @@ class Layer:
     def __getstate__(self) -> dict[str, Any]:
         """What a copy has: all but the thread that is at the layer."""
         return {name: value for name, value in vars(self).items() if name != "_owner"}
+
+    def summary(self) -> str:
+        """Return a table of the layers inside, their weights, shapes, numbers and ties.
+
+        ``print(layer)`` shows it too.
+
+        Examples
+        --------
+        >>> from deepnlp.layers import Embedding, TimeAffine, TimeDropout
+        >>> embed = Embedding.init(10, 4)
+        >>> print(Sequential(embed, TimeDropout(0.5), TimeAffine(embed.W.T)))
+        Sequential
+          layers.0.W  Embedding           10 x 4  40
+          layers.1    TimeDropout(p=0.5)
+          layers.2.W  TimeAffine          4 x 10  = layers.0.W, transposed
+          40 parameters, 0.0 MB as float32
+        """
+        return summary(self, self._title())
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _title(self) -> str:
+        """The name of the class, with the settings that are not at their defaults."""
+        defaults = signature(type(self)).parameters
+        settings = {n: v for n, v in arguments_of(self).items() if n in defaults and v != []}
+        return titled(self, {n: v for n, v in settings.items() if v != defaults[n].default})
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name} {p.shape}" for name, p in self.named_parameters())

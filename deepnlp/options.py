@@ -99,7 +99,11 @@ class Option:
         'a number, above 0 and at most 1'
         """
         if self.choices:
-            return "one of " + ", ".join(map(repr, self.choices))
+            return (
+                "one of "
+                + ", ".join(map(repr, self.choices))
+                + getattr(self.choices, "expected", "")
+            )
         limits = self.limits()
         expected = f"{KINDS[self.kind][0]}, {limits}" if limits else KINDS[self.kind][0]
         return f"{expected}, or a list of such" if self.several else expected
@@ -119,11 +123,13 @@ class Option:
 
 
 class Choice:
-    """One of several classes, chosen by its name in lower case."""
+    """One of several classes, chosen by its name in lower case, or by another name."""
 
-    def __init__(self, help: str, *alternatives: Callable[..., Any]) -> None:
+    def __init__(
+        self, help: str, *alternatives: Callable[..., Any], **named: Callable[..., Any]
+    ) -> None:
         self.help = help
-        self.alternatives = {a.__name__.lower(): a for a in alternatives}
+        self.alternatives = {**{a.__name__.lower(): a for a in alternatives}, **named}
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         return self.alternatives[name]
@@ -160,7 +166,9 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
 def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
     owner: Any = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
     hints = get_type_hints(owner, include_extras=True)
-    found, texts = [], _documented(inspect.getdoc(function) or "")
+    found, texts = [], {}
+    for documented in function.__mro__[::-1] if isinstance(function, type) else [function]:
+        texts |= _documented(inspect.getdoc(documented) or "")
     for argument, parameter in inspect.signature(function).parameters.items():
         for option in getattr(hints.get(argument), "__metadata__", ()):
             if not isinstance(option, Option):

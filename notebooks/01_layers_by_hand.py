@@ -22,9 +22,9 @@ from deepnlp import Sequential, plots
 from deepnlp.datasets import spiral
 from deepnlp.gradcheck import check_gradients
 from deepnlp.layers import Affine, ReLU, Sigmoid, SoftmaxWithLoss, Tanh
-from deepnlp.lessons import figures
 from deepnlp.lessons.exercises import check, short_form
 from deepnlp.optimizers import SGD
+from material import figures
 
 short = short_form()
 

@@ -26,10 +26,10 @@ from scipy.stats import spearmanr
 
 from deepnlp import plots
 from deepnlp.datasets import load_analogies, load_corpus, load_similarity
-from deepnlp.lessons import figures
 from deepnlp.lessons.exercises import check, short_form
 from deepnlp.vectors import Analogies, WordPairs, WordVectors, evaluate_analogies
 from deepnlp.vectors.counting import cooccurrence, ppmi, svd_vectors, truncated_svd
+from material import figures
 
 short = short_form()
 

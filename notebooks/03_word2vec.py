@@ -28,9 +28,9 @@ from deepnlp import Sequential
 from deepnlp.backend.functions import softmax
 from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.lessons.figures import computation_graph, moving_window, vector_paths
 from deepnlp.optimizers import SGD
 from deepnlp.plots import curves
+from material.figures import computation_graph, moving_window, vector_paths
 
 short = short_form()
 

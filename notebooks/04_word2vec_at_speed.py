@@ -25,6 +25,7 @@ import numpy as np
 
 from deepnlp.backend.functions import softplus
 from deepnlp.datasets import data_folder, load_analogies, load_corpus, load_similarity
+from deepnlp.demos import skipgram_tying
 from deepnlp.layers import (
     AffineSoftmaxWithLoss,
     Embedding,
@@ -32,14 +33,13 @@ from deepnlp.layers import (
     NegativeSamplingLoss,
 )
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.lessons.experiments import skipgram_tying
-from deepnlp.lessons.figures import moving_window
 from deepnlp.models import CBOW, SkipGram
 from deepnlp.optimizers import SGD, AdaGrad
 from deepnlp.plots import curves
 from deepnlp.tasks import Word2Vec
 from deepnlp.vectors import WordPairs, WordVectors, evaluate_analogies, evaluate_similarity
 from deepnlp.vectors.counting import cooccurrence, ppmi, svd_vectors
+from material.figures import moving_window
 
 short = short_form()
 

@@ -22,18 +22,18 @@ import numpy as np
 import deepnlp
 from deepnlp import plots
 from deepnlp.datasets import load_corpus
+from deepnlp.demos.brackets import closing_brackets
 from deepnlp.evaluation import surprisal
 from deepnlp.generation import apply_temperature
 from deepnlp.gradcheck import check_gradients
 from deepnlp.layers import RNN, TimeRNN
-from deepnlp.lessons import figures
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.lessons.experiments.brackets import closing_brackets
-from deepnlp.lessons.experiments.reach import gradient_norms
 from deepnlp.models import SimpleRNNLM
 from deepnlp.models.ngrams import KneserNey
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.training import BPTTBatches
+from material import figures
+from material.gradient_norms import gradient_norms
 
 deepnlp.seed(0)
 short = short_form()

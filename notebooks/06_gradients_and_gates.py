@@ -32,15 +32,15 @@ import numpy as np
 
 from deepnlp import Layer, Parameter
 from deepnlp.backend.functions import sigmoid
+from deepnlp.demos import clipping, open_brackets, same_matrix
+from deepnlp.demos.memory import NAMES, VOCABULARY, names_batch
 from deepnlp.gradcheck import check_gradients
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN, Unrolled
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.lessons.experiments import clipping, open_brackets, same_matrix
-from deepnlp.lessons.experiments.memory import NAMES, VOCABULARY, names_batch
-from deepnlp.lessons.experiments.stories import WORDS, arrivals, learn_stories, story_net
-from deepnlp.lessons.figures import computation_graph, explore, long_link, memory_road
 from deepnlp.plots import bars, curves
 from deepnlp.plots.style import VERMILLION, headed
+from material.figures import computation_graph, explore, long_link, memory_road
+from material.stories import WORDS, arrivals, learn_stories, story_net
 
 short = short_form()
 
@@ -321,7 +321,6 @@ computation_graph(LSTM.init(3, 4, np.random.default_rng(0)))
 class MyLSTM:
     def __init__(self, Wx, Wh, b):
         self.Wx, self.Wh, self.b = Wx, Wh, b
-        self.dWx, self.dWh, self.db = np.zeros_like(Wx), np.zeros_like(Wh), np.zeros_like(b)
 
     def forward(self, x):
         return None

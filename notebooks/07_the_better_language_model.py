@@ -35,13 +35,13 @@ from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity
 from deepnlp.layers import LSTM, Embedding, TimeAffine, Unrolled
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.lessons.experiments.stories import WORDS, arrivals, learn_stories, story_net
-from deepnlp.lessons.figures import layers_in_time
 from deepnlp.models import RNNLM
 from deepnlp.models.ngrams import KneserNey, Unigram
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import bars, curves
 from deepnlp.training import BPTTBatches, Linear
+from material.figures import layers_in_time
+from material.stories import WORDS, arrivals, learn_stories, story_net
 
 short = short_form()
 seeds = [0] if short else [0, 1, 2]

@@ -42,12 +42,12 @@ from deepnlp.layers import (
     TimeLSTM,
 )
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.lessons.figures import gate_traces, layers_in_time
 from deepnlp.models import RNNLM
 from deepnlp.models.ngrams import KneserNey, Unigram
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import bars, learning_curve
 from deepnlp.training import BPTTBatches, Linear
+from material.figures import gate_traces, layers_in_time
 
 short = short_form()
 seeds = [0] if short else [0, 1, 2]
@@ -238,7 +238,7 @@ check("7.5", MyTied)
 # bottleneck`, whose figure writes $n$ for $H$ and $m$ for $D$, as the paper does:
 #
 # ![Time of scores, softmax and loss over D, for 10,000 and 50,000
-# words](../docs/images/performance-bottleneck.png)
+# words](../docs/maintaining/images/performance-bottleneck.png)
 #
 # The time falls less than the multiplications, because the $V$ exponentials of the softmax stay. A
 # model may also predict fewer words than it reads: with `output_ids` input and output have

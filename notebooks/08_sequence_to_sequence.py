@@ -37,11 +37,11 @@ from deepnlp.gradcheck import check_gradients
 from deepnlp.layer import map_state
 from deepnlp.layers import Embedding
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.lessons.figures import Candidate, beam_tree, encoder_decoder
 from deepnlp.models import Seq2Seq
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import curves
 from deepnlp.text import pad_pairs
+from material.figures import Candidate, beam_tree, encoder_decoder
 
 short = short_form()
 

@@ -36,12 +36,12 @@ from deepnlp.generation import align, translate
 from deepnlp.gradcheck import check_gradients
 from deepnlp.layers import DotAttention, TimeBidirectional, TimeRNN, reverse_by_length
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.lessons.figures import arrangements, weighted_sum
 from deepnlp.models import Seq2Seq
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import attention_map, bars, curves
 from deepnlp.tasks import SequenceToSequence
 from deepnlp.text import Vocabulary, pad
+from material.figures import arrangements, weighted_sum
 
 short = short_form()
 

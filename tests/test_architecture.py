@@ -10,18 +10,18 @@ import deepnlp
 PACKAGE = Path(deepnlp.__file__).parent
 ROOT = PACKAGE.parent
 
-OUTSIDE = ("tests", "benchmarks", "chapters", "notebooks")
+OUTSIDE = ("tests", "benchmarks", "studies", "chapters", "notebooks")
 
 FLOORS = [
     {"errors.py", "options.py", "files/", "backend/"},
-    {"parameter.py", "views.py", "kernels/"},
-    {"layer.py", "__init__.py"},
+    {"parameter.py", "summaries.py", "views.py", "kernels/"},
+    {"layer.py"},
     {"layers/"},
     {"optimizers/", "gradcheck/", "diagnosis/", "gradflow/", "text/", "vectors/", "datasets/"},
     {"models/"},
-    {"checkpoint.py", "evaluation/", "generation/", "plots/", "tasks/"},
+    {"__init__.py", "checkpoint.py", "evaluation/", "generation/", "plots/", "tasks/"},
     {"training/", "exchange/"},
-    {"examples/", "grading/", "lessons/", "studies/", "testing.py"},
+    {"demos/", "examples/", "grading/", "lessons/", "testing.py"},
     {"cli/", "__main__.py"},
 ]
 """The table of docs/design.md."""

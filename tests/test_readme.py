@@ -34,6 +34,14 @@ def test_the_model_plugged_together_by_hand_runs_and_prints_what_is_shown(monkey
     assert re.sub(r"\d", "0", printed) == re.sub(r"\d", "0", shown.splitlines()[0])
 
 
+def test_the_program_for_newcomers_runs_and_prints_what_is_shown(capsys):
+    page = (ROOT / "docs" / "layers.md").read_text(encoding="utf-8")
+    code, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", page, re.DOTALL).groups()
+    exec(compile(code, "layers.md", "exec"), {})
+    assert capsys.readouterr().out == shown
+    assert len(code.splitlines()) <= 35
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_that_is_linked_is_there(page):
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))

@@ -9,6 +9,13 @@ import pytest
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+OTHERS = [
+    *(ROOT / ".github").glob("ISSUE_TEMPLATE/*.yml"),
+    *(
+        ROOT / name
+        for name in (".github/dependabot.yml", ".pre-commit-config.yaml", "CITATION.cff")
+    ),
+]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
@@ -34,9 +41,21 @@ def test_a_workflow_is_whole(path):
 
 
 def test_every_system_and_python_is_tested():
-    matrix = read("tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
+    matrix = read("nightly.yml")["jobs"]["tests"]["strategy"]["matrix"]
     assert {system.partition("-")[0] for system in matrix["os"]} == {"ubuntu", "macos", "windows"}
     assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
+
+
+def test_the_workflow_has_all_steps_of_ci():
+    steps = read("tests.yml")["jobs"]["ci"]["strategy"]["matrix"]["step"]
+    run = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert f"${{*:-{' '.join(steps)}}}" in run
+    assert re.findall(r"^    (\w+)\)$", run, re.MULTILINE) == steps
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
+def test_templates_and_settings_can_be_read(path):
+    assert isinstance(yaml.safe_load(path.read_text("utf-8")), dict)
 
 
 def test_the_wheel_has_no_upper_pins():

@@ -23,7 +23,7 @@ from benchmarks.settings import Spec
 from deepnlp.backend import asarray
 from deepnlp.evaluation import perplexity
 from deepnlp.generation import generate_ids
-from deepnlp.models import RNNLM
+from deepnlp.models import RNNLM, RegularisedRNNLM
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.training import BPTTBatches
 
@@ -43,7 +43,7 @@ def run(spec: Spec) -> Answer:
     V, N, T, H = spec.model
     deepnlp.seed(0)
     ids = np.random.default_rng(0).integers(0, V, size=max(READ, 50 * N * T))
-    model = RNNLM(V, H, H, dropout=0.3, weight_drop=0.2, embed_dropout=0.1)
+    model = RegularisedRNNLM(V, H, H, dropout=0.3, weight_drop=0.2, embed_dropout=0.1)
     optimizer = Adam(model.parameters(), lr=0.001)
     windows = cycle(BPTTBatches(ids, N, T))
     seconds = spec.number("seconds_in_all")

@@ -11,6 +11,7 @@ Expect: 99 % of the training points and 97 % of the test points classified right
 is lowest early, at about 0.05 nats, and then rises to 0.10 while the training loss still falls.
 """
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +22,12 @@ from deepnlp import Sequential, no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.datasets import spiral
 from deepnlp.layers import Affine, SoftmaxWithLoss, Tanh
-from deepnlp.lessons.figures import decision_regions
 from deepnlp.lessons.script import config_from_arguments
 from deepnlp.optimizers import SGD
 from deepnlp.plots import curves
+
+sys.path.append(str(Path(__file__).parents[2] / "notebooks"))  # its figures are the lesson's
+from material.figures import decision_regions
 
 
 @dataclass

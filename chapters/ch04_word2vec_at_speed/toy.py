@@ -14,7 +14,7 @@ Expect: a divergence of 0.40 nats tied, from D = 16 on the same with every size;
 from dataclasses import dataclass
 from pathlib import Path
 
-from deepnlp.lessons.experiments import skipgram_tying
+from deepnlp.demos import skipgram_tying
 from deepnlp.lessons.script import config_from_arguments
 
 

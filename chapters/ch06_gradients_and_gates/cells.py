@@ -18,10 +18,10 @@ import numpy as np
 
 import deepnlp
 from deepnlp.datasets import load_corpus
+from deepnlp.demos import cells
 from deepnlp.evaluation import perplexity
 from deepnlp.files.tables import table
 from deepnlp.gradflow import gradient_flow
-from deepnlp.lessons.experiments import cells
 from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import Adam

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from deepnlp.demos import clipping
 from deepnlp.files.tables import table
-from deepnlp.lessons.experiments import clipping
 from deepnlp.lessons.script import config_from_arguments
 from deepnlp.plots import curves
 

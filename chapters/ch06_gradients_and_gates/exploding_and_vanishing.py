@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from deepnlp.demos import phase, same_matrix
 from deepnlp.files.tables import table
 from deepnlp.gradflow import spectrum
-from deepnlp.lessons.experiments import phase, same_matrix
 from deepnlp.lessons.script import config_from_arguments
 
 

@@ -33,6 +33,29 @@ def normal(shape: tuple[int, ...], std: float, rng: Rng = None, dtype: Any = "fl
     return asarray((std * rng.standard_normal(size=shape)).astype(dtype))
 
 
+SCHEMES = ("uniform", "book")
+
+
+def drawn(
+    scheme: str,
+    shape: tuple[int, ...],
+    bound: float,
+    rng: Rng = None,
+    dtype: Any = "float32",
+    std: float | None = None,
+) -> Array:
+    """A fresh matrix: uniform from U(-bound, bound), book from N(0, std^2), std 1 / sqrt(rows).
+
+    >>> drawn("book", (100, 3), bound=0.1).shape
+    (100, 3)
+    """
+    if scheme not in SCHEMES:
+        raise ValueError(f"unknown scheme {scheme!r}: choose one of {', '.join(SCHEMES)}")
+    if scheme == "uniform":
+        return uniform(shape, bound, rng, dtype)
+    return normal(shape, 1 / math.sqrt(max(shape[0], 1)) if std is None else std, rng, dtype)
+
+
 def fan_in_bound(fan_in: int) -> float:
     """The bound 1 / sqrt(fan-in) of a uniform distribution, a common default.
 

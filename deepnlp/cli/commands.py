@@ -24,6 +24,11 @@ from deepnlp.options import Option, fill
 COMMANDS: dict[str, str] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
+OUTSIDE = {  # commands of a checkout: where they are, and what they belong to
+    "bench": ("benchmarks.command", "the benchmarks"),
+    "reproduce": ("studies.commands.reproduce", "the tables of results"),
+    "search": ("studies.commands.search", "searches"),
+}
 
 
 def build_parser(argv: Sequence[str] = ()) -> Parser:
@@ -83,8 +88,8 @@ def _more(doc: str | None) -> str:
 def _configure(command: Parser, name: str, argv: Sequence[str]) -> None:
     """Add the arguments of a command; one with actions has its own for each of them."""
     file = f"{name}_" if iskeyword(name) else name
-    if name == "bench":
-        module = from_checkout("benchmarks.command", "the benchmarks")
+    if name in OUTSIDE:
+        module = from_checkout(*OUTSIDE[name])
     else:
         module = import_module(f"deepnlp.cli.{file}")
     command.epilog = _more(module.__doc__)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Annotated
 
 from deepnlp.cli.shared import Answer
+from deepnlp.demos import DEMOS
 from deepnlp.files.tables import table
-from deepnlp.lessons.experiments import DEMOS
 from deepnlp.options import Option
 
 

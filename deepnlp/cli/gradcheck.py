@@ -16,8 +16,6 @@ examples:
 """
 
 import contextlib
-import signal
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +23,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from deepnlp.cli.apart import apart
+from deepnlp.cli.main import in_one_line, is_mistake
 from deepnlp.cli.shared import Answer, Flag, from_checkout
 from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES
@@ -51,6 +51,8 @@ def run(
     call: Annotated[str | None, Option(metavar="CALL")] = None,
     seconds: Annotated[int, Option(metavar="S", low=1)] = 300,
     quiet: Flag = False,
+    strict: Flag = False,
+    all: Flag = False,
     museum: Annotated[
         str | None, Option(metavar="DIR", details={"nargs": "?", "const": ""})
     ] = None,
@@ -80,6 +82,10 @@ def run(
         processor time after which a check ends, where the platform can tell it.
     quiet : bool
         print nothing if all is right, and one line if not.
+    all : bool
+        print all causes that would give a wrong gradient, not the likeliest alone.
+    strict : bool
+        take what is left to you to judge, such as an array without a gradient, for an error.
     museum : str, optional
         score the diagnosis on layers with a mistake (default: those of a checkout).
     shapes : int
@@ -97,14 +103,33 @@ def run(
         return scored
     if target is None:
         return _check_examples(layer, method, seed)
-    with _time_limit(seconds):
-        report = _check(target, [*input], [*weight], call, dict(map(_read_gradient, gradient)),
-                        method, seed, constant)  # fmt: skip
+    table = dict(map(_read_gradient, gradient))
+    given = target, [*input], [*weight], call, table, method, seed, constant, strict
+    hint, text, first, facts = apart(_verdict, all, *given, seconds=seconds)
+    if hint:
+        print(hint)
+        raise DeepNLPError(text)
     if not quiet:
-        print(report)
-    elif not report.ok:
-        print(str(report.causes[0]) if report.causes else f"{report.subject}: wrong")
-    return Answer(report.to_dict(), code=0 if report.ok else 1)
+        print(text)
+    elif not facts["ok"]:
+        print(first)
+    return Answer(facts, code=0 if facts["ok"] else 1)
+
+
+def _verdict(alternatives: bool, *given: Any) -> tuple[str, str, str, dict[str, Any]]:
+    """Return a report as texts and facts; or lines of Python that would work, and an error."""
+    try:
+        report = _check(*given)
+    except _RefusedError as refused:
+        return refused.hint, str(refused), "", {}
+    first = str(report.causes[0]) if report.causes else f"{report.subject}: wrong"
+    return "", report.in_words(alternatives=alternatives), first, report.to_dict()
+
+
+class _RefusedError(DeepNLPError):
+    """What the command line cannot do, and Python can."""
+
+    hint = ""
 
 
 def _check(
@@ -116,12 +141,13 @@ def _check(
     method: str,
     seed: int,
     constant: Sequence[str],
+    strict: bool,
 ) -> Report:
     """Load what is named, make what it takes, and check it."""
     rng = np.random.default_rng(seed)
     own = load_own(target)
     options: dict[str, Any] = {"method": method, "rng": rng, "constants": constant}
-    options |= {"gradients": gradients, "quiet": True}
+    options |= {"gradients": gradients, "quiet": True, "strict": strict}
     with failures_in_one_line(own), _lines_of_python(own):
         if isinstance(own, Path):
             return check_gradients(own, **options)
@@ -137,40 +163,15 @@ def _check(
 
 @contextlib.contextmanager
 def _lines_of_python(own: Own) -> Iterator[None]:
-    """Context that prints the lines that would work in Python where the command line does not."""
+    """Context whose errors hold the lines of Python that work where the command line does not."""
     try:
         yield
-    except (Exception, SystemExit):
-        if not isinstance(own, Path):
-            print(in_python(own))
-        raise
-
-
-class _TimeUpError(BaseException):
-    """Not caught by a learner's ``except Exception``."""
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: int) -> Iterator[None]:
-    """Context that ends after so much processor time, where the platform can tell it."""
-    is_main = threading.current_thread() is threading.main_thread()
-    if not (is_main and hasattr(signal, "setitimer")):
-        yield
-        return
-
-    def end(*_: Any) -> None:
-        raise _TimeUpError
-
-    before = signal.signal(signal.SIGPROF, end)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    except _TimeUpError:
-        told = f"the check took more than {seconds} s: does a loop of the checked code not end?"
-        raise DeepNLPError(told) from None
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+    except Exception as error:
+        if isinstance(own, Path) or not is_mistake(error):
+            raise
+        refused = _RefusedError(in_one_line(error))
+        refused.hint = in_python(own)
+        raise refused from error
 
 
 def _read_gradient(text: str) -> tuple[str, str]:

@@ -77,4 +77,5 @@ def run(
         )
     save(path, model)
     facts = {"out": str(path), "model": type(model).__name__, "config": model.config()}
-    return Answer(facts, f"{path}:\n{model.summary()}")
+    first, *_, last = model.summary().splitlines()
+    return Answer(facts, f"{path}: {first}\n{last}")

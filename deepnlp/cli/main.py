@@ -18,6 +18,7 @@ from pathlib import Path
 
 from deepnlp.cli.commands import build_parser
 from deepnlp.cli.interrupted import INTERRUPTED, MESSAGE, Interruption
+from deepnlp.cli.parser import Parser
 from deepnlp.cli.shared import Answer
 from deepnlp.cli.streams import Output, standard_streams
 from deepnlp.errors import DeepNLPError
@@ -26,7 +27,7 @@ from deepnlp.files.reading import NO_TEXT
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 # What the system, or an operation on numbers, says of what it was given.
 MISTAKES = (DeepNLPError, OSError, MemoryError, RecursionError, OverflowError)
-HOME = Path(__file__).parents[1]
+HOMES = (Path(__file__).parents[1], Path(__file__).parents[2] / "studies")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,6 +68,7 @@ def _run(argv: list[str]) -> int:
     for word in argv:
         if NO_TEXT.search(word):  # bytes of another encoding
             raise ValueError(f"{word}: expected arguments in UTF-8; give the file another name")
+    argv = _with_own_cell(argv)
     parser = build_parser(argv)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
@@ -88,6 +90,21 @@ def _run(argv: list[str]) -> int:
     return answer.code
 
 
+def _with_own_cell(argv: list[str]) -> list[str]:
+    """Run the file of ``--cell FILE.py:NAME``, which every command takes; train gets its name."""
+    if not any(".py:" in word for word in argv):
+        return argv
+    first = Parser(prog="deepnlp", add_help=False)
+    first.add_argument("--cell", default="")
+    known, words = first.parse_known_args(argv)
+    if ".py:" not in known.cell:
+        return argv
+    from deepnlp.models.options import cell_of_file
+
+    key = cell_of_file(known.cell)
+    return [*words, "--cell", key] if words[:1] == ["train"] else words
+
+
 def is_mistake(error: BaseException) -> bool:
     """Whether the user can put it right: deepnlp, which knew what was wrong, has raised it.
 
@@ -96,7 +113,8 @@ def is_mistake(error: BaseException) -> bool:
     if isinstance(error, MISTAKES) or not isinstance(error, ValueError | TypeError):
         return isinstance(error, MISTAKES)
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return Path(frame.filename).is_relative_to(HOME) and (frame.line or "").startswith("raise ")
+    is_ours = any(Path(frame.filename).is_relative_to(home) for home in HOMES)
+    return is_ours and (frame.line or "").startswith("raise ")
 
 
 def in_one_line(error: Exception) -> str:

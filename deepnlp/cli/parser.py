@@ -42,6 +42,16 @@ class Parser(argparse.ArgumentParser):
         line = " ".join(message.split())
         self.exit(2, f"deepnlp: error: {line} (see {self.prog} --help)\n")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise argparse's error of an unknown command or value, with the one that is spelt so."""
+        if action.choices is None or value in action.choices:
+            return
+        near = get_close_matches(str(value), map(str, action.choices), 1)
+        asked = f"; did you mean {near[0]}?" if near else ""
+        known = ", ".join(map(repr, action.choices))
+        wrong = f"invalid choice: {value!r} (choose from {known}){asked}"
+        raise argparse.ArgumentError(action, wrong)
+
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """The error of unknown arguments: where the first option belongs, or what is spelt so."""
         option = next((word for word in words if word.startswith("--")), "").split("=")[0]

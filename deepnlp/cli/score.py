@@ -17,8 +17,15 @@ from deepnlp.cli.shared import Answer, Model, Picture, Text, TextFile, text_of
 from deepnlp.evaluation import Score, score
 from deepnlp.files.tables import table
 from deepnlp.generation import look, vocabulary_of
+from deepnlp.text import Vocabulary
 
 MARK = "not in the vocabulary"
+
+
+def _shown(vocab: Vocabulary, token: str) -> str:
+    """Return a token as text: byte pairs decoded, blanks at its borders in quotes."""
+    text = vocab.detokenize([token]) if vocab.tokenizer == "bpe" else token
+    return repr(text) if text != text.strip() or not text else text
 
 
 def run(
@@ -47,7 +54,7 @@ def run(
         line = Score(whole.tokens[part], whole.surprisals[part], whole.unknown[part])
         words = [*zip(line.tokens, line.surprisals, line.unknown, strict=True)]
         rows = [
-            [repr(word) if word.isspace() else word, f"{bits:.2f}", MARK if unknown else ""]
+            [_shown(vocab, word), f"{bits:.2f}", MARK if unknown else ""]
             for word, bits, unknown in words
         ]
         shown.append(table(["word", ">bits", ""], rows))

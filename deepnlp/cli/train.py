@@ -2,6 +2,7 @@
 
 An option given here replaces that of the recipe. After Ctrl-C the current step is finished and a
 checkpoint written; --resume continues from there with the same result as without a break.
+--help-all shows all options: regularisation, gates, other models, schedules.
 
 examples:
   deepnlp train                                         the default model on the built-in corpus
@@ -29,6 +30,8 @@ from deepnlp.backend.processes import ALONE, Group
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.parser import Parser, add_option, declare, flag
 from deepnlp.cli.shared import Answer, CorpusName, Flag, megabytes
+from deepnlp.kernels import without_quick_form
+from deepnlp.layer import Layer
 from deepnlp.options import Option
 from deepnlp.tasks import TASKS
 from deepnlp.training import Result, RunFolder, TrainConfig
@@ -39,11 +42,18 @@ LARGE = 5_000_000  # bytes: some seconds of reading
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
 RECIPES = f"{', '.join(training.recipe_names())}, or the path of a .toml file"
 
+FIRST = (  # what --help shows; --help-all shows the others too
+    "help", "help_all", "task", "recipe", "out", "resume", "overwrite", "dry_run", "corpus",
+    "vocab_size", "tokens", "model", "embed_size", "hidden_size", "layers", "cell", "tie",
+    "dropout", "optimizer", "lr", "batch_size", "time_size", "epochs", "seed",
+)  # fmt: skip
+
 Task = Annotated[str | None, Option(choices=TASKS)]
 Recipe = Annotated[
     str | None, Option(f"options of a run whose result is known: {RECIPES}", metavar="NAME")
 ]
 Folder = Annotated[str | None, Option(metavar="DIR")]
+Chosen = Annotated[str | None, Option()]
 
 
 def file_name(text: str) -> str:
@@ -79,7 +89,7 @@ def run(
     Parameters
     ----------
     task : str, optional
-        what to train for; with --help after it, its options are shown (default lm).
+        what to train for; with --help-all after it, its options are shown (default lm).
     out : str, optional
         the folder of the run; by default a new one, runs/NAME-TIME.
     resume : bool
@@ -127,10 +137,21 @@ def run(
                 f"{error} ({out} names it; with --corpus, --vectors or --start-from say where it "
                 "is now)"
             ) from error
-        print(trainer.model.summary(), flush=True)
+        print("\n".join([trainer.model.summary(), *plain_forms(trainer.model)]), flush=True)
         result = trainer.fit(resume=resume)
         answer = _answer(trainer, result)
         return answer if group.rank == 0 else Answer({}, None, answer.code)
+
+
+def plain_forms(model: Any) -> list[str]:
+    """Return a line that names the layers whose quick form is not used, if there are any."""
+    kernels = without_quick_form()
+    homes = {kernel.__module__ for kernel in kernels}
+    kinds = {type(layer) for layer in (model._layers() if isinstance(model, Layer) else [])}
+    layers = [kind.__name__ for kind in kinds if homes & {base.__module__ for base in kind.__mro__}]
+    names = ", ".join(kernel.name for kernel in kernels)
+    where = f" (in {', '.join(sorted(layers))})" if layers else ""
+    return [f"  in their plain form: {names}{where}"] if kernels else []
 
 
 def _answer(trainer: Any, result: Result) -> Answer:
@@ -162,16 +183,23 @@ def _config(
 
 
 def configure(parser: Parser, argv: Sequence[str]) -> None:
-    """Add the options of the task that is asked for; those of other tasks are known by name."""
+    """Add the options of the task that is asked for; those of other tasks are known by name.
+
+    All of them are taken, and shown by --help-all; --help shows those that people use.
+    """
     words = [f"[{action.metavar}] " for action in parser._get_positional_actions()]
     parser.usage = f"%(prog)s {''.join(words)}[option ...]"
     first = Parser(prog=parser.prog, add_help=False)
     declare(first, defaults_of)
     defaults = defaults_of(**vars(first.parse_known_args(argv)[0]))
-    for heading, options in option_groups(defaults["task"]).items():
+    for heading, options in option_groups(defaults["task"], defaults).items():
         group = parser.add_argument_group(heading)
         for name, option in options.items():
             add_declared(group, replace(option, default=defaults[name]))
+    parser.add_argument("--help-all", action="help", help="show every option of the task")
+    for action in [] if "--help-all" in argv else parser._actions:
+        if action.dest not in FIRST:
+            action.help = argparse.SUPPRESS
     for other in TASKS:
         for name in map(flag, all_options(other)):
             if name not in parser._option_string_actions:
@@ -186,16 +214,28 @@ def defaults_of(
     out: Folder = None,
     resume: Flag = False,
     corpus: CorpusName = None,
+    model: Chosen = None,
+    optimizer: Chosen = None,
+    schedule: Chosen = None,
 ) -> TrainConfig:
-    """The options that hold before others are given: of the run to resume, the recipe or the task.
+    """Return the options that hold before others are given: of a run, a recipe or a task.
+
+    Those of a model, an optimizer or a schedule that is chosen are its own.
 
     >>> defaults_of(recipe="book-rnnlm").lr, defaults_of(task="seq2seq", corpus="a.tsv").metric
     (20.0, 'perplexity')
+    >>> defaults_of(model="gpt", recipe="default").activation
+    'gelu'
     """
-    config = Path(out or "", "config.toml")
-    if resume and out and config.is_file():
-        return TrainConfig.load(config)
-    return training.configure(recipe, {} if corpus is None else {"corpus": corpus}, task)
+    begun = Path(out or "", "config.toml")
+    if resume and out and begun.is_file():
+        return TrainConfig.load(begun)
+    config = training.configure(recipe, {} if corpus is None else {"corpus": corpus}, task)
+    known = all_options(config.task)
+    chosen = {"model": model, "optimizer": optimizer, "schedule": schedule}
+    given = {n: v for n, v in chosen.items() if n in known and v in known[n].choices}
+    given |= {} if corpus is None else {"corpus": corpus}
+    return training.configure(recipe, given, config.task)
 
 
 def add_declared(group: Any, option: Option) -> None:

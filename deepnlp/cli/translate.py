@@ -13,20 +13,23 @@ examples:
   deepnlp translate runs/dates "AUG 19, 2003" --attention attention.png
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from deepnlp.cli.models import load_model
-from deepnlp.cli.shared import Answer, Flag, Model, Picture, Text, TextFile, note_unknown, text_of
+from deepnlp.cli.shared import Answer, Flag, Model, Picture, TextFile, note_unknown, text_of
 from deepnlp.generation import align
 from deepnlp.generation import translate as translate_texts
 from deepnlp.generation.translating import vocabularies_of
 from deepnlp.models import Seq2Seq
 from deepnlp.options import Option
 
+Texts = Annotated[Sequence[str], Option(metavar="TEXT", either="text")]
+
 
 def run(
     model: Model,
-    text: Text = None,
+    text: Texts = (),
     *,
     file: TextFile = None,
     beam: Annotated[int | None, Option(metavar="K", low=1, high=1000)] = None,
@@ -40,8 +43,8 @@ def run(
 
     Parameters
     ----------
-    text : str, optional
-        the text, or - for standard input.
+    text : sequence of str, optional
+        the texts, or - for standard input.
     file : str, optional
         a text file, a text a line.
     beam : int, optional
@@ -60,7 +63,7 @@ def run(
         chooses the format (.png, .pdf, .svg).
     """
     loaded = load_model(model, Seq2Seq)
-    given = text_of(text, file)
+    given = "\n".join(text_of(each, None) for each in text) if text else text_of(None, file)
     if not given.strip():
         raise ValueError("there is no text to translate: what was given is empty")
     if beam is not None and n_best > beam:

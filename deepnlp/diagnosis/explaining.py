@@ -38,7 +38,7 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
         Checks that failed: an array that was changed in place explains a wrong gradient.
     """
     problem = Problem(subject, rows)
-    bad = [row for row in rows if not row.ok]
+    bad = [row for row in rows if row.is_wrong]
     single: dict[str, list[Guess]] = {}
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -106,7 +106,7 @@ def _causes(problem: Problem, guesses: list[Guess]) -> list[Cause]:
     """One cause of each name, in the order of the guesses."""
     causes: dict[str, Cause] = {}
     of_operation = is_operation(problem.subject.caller.code.forward)
-    no_time = of_operation or any(numpy.ndim(one) == 4 for one in problem.subject.inputs)
+    no_time = of_operation or any(getattr(one, "ndim", 0) == 4 for one in problem.subject.inputs)
     for guess in guesses:
         apart = max(
             distance(problem.wrong[n], guess.gradients[n])

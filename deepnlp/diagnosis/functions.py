@@ -1,11 +1,22 @@
 """The functions of NumPy that compute something new, on arrays that are followed."""
 
+import math
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.tape import TraceError
-from deepnlp.diagnosis.traced import FUNCTIONS, Traced, by_differences, pair, record, strip
+from deepnlp.diagnosis.tape import Tape, TraceError
+from deepnlp.diagnosis.traced import (
+    FUNCTIONS,
+    Traced,
+    by_differences,
+    pair,
+    record,
+    strip,
+    traced_in,
+)
 
 
 def _axes(x: Any, axis: Any) -> tuple[int, ...]:
@@ -183,3 +194,107 @@ FUNCTIONS.update({
     "zeros_like": _like(0.0), "ones_like": _like(1.0), "empty_like": _like(0.0),
     "full_like": lambda x, value, **options: _like(value)(x, **options),
 })  # fmt: skip
+
+
+# --- Making arrays and numbers --------------------------------------------------------------------
+
+
+def _constant(tape: Tape, values: Any) -> Traced:
+    """An array that is followed from here on, as what is written into it may be."""
+    return Traced(tape, numpy.array(values, float), numpy.zeros(numpy.shape(values), dtype=int))
+
+
+def _new(function: Any) -> Any:
+    """``zeros`` and the like; of integers as they are."""
+
+    def build(tape: Tape, *args: Any, **options: Any) -> Any:
+        made = function(*strip(args), **strip(options))
+        if made.dtype.kind not in "fc":
+            return made
+        filled = _constant(tape, numpy.zeros(made.shape) if "empty" in function.__name__ else made)
+        if traced_in([args, options]) and function is numpy.full:
+            filled[...] = options.get("fill_value", args[-1])
+        return filled
+
+    return build
+
+
+def _converted(function: Any) -> Any:
+    """``asarray`` and the like, also of a list in which numbers are followed."""
+
+    def convert(tape: Tape, value: Any, dtype: Any = None, **options: Any) -> Any:
+        if isinstance(value, Traced):
+            return value.copy() if function is numpy.array else value
+        if isinstance(value, list | tuple) and traced_in(value):
+            parts = [
+                convert(tape, one) if traced_in(one) else numpy.asarray(one, float) for one in value
+            ]
+            return numpy.stack(parts)
+        return function(value, dtype=dtype, **options)
+
+    return convert
+
+
+def vectorized(tape: Tape, each: Any, function: Any, args: Any) -> Any:
+    """What ``np.vectorize`` gives: a function of single numbers, applied to each."""
+    if not traced_in(args):
+        return function(*args)
+    arrays = numpy.broadcast_arrays(
+        *(a if isinstance(a, Traced) else _constant(tape, a) for a in args)
+    )
+    found = [each(*numbers) for numbers in zip(*(one.reshape(-1) for one in arrays))]
+    return BUILDERS[numpy.array](tape, found).reshape(arrays[0].shape)
+
+
+def _as_strided(tape: Tape, x: Any, *args: Any, **options: Any) -> Any:
+    as_strided = numpy.lib.stride_tricks.as_strided
+    if not isinstance(x, Traced):
+        return as_strided(x, *args, **options)
+    if x.values_.strides != x.tickets.strides:
+        raise TraceError("as_strided of this array is not followed")
+    return Traced(tape, *(as_strided(one, *args, **options) for one in (x.values_, x.tickets)))
+
+
+def _number(kind: Any) -> Any:
+    """``float`` and the like, which leave a number that is followed as it is."""
+
+    def convert(tape: Tape, value: Any = 0.0) -> Any:
+        is_followed = isinstance(value, Traced) and value.size == 1
+        return value.item() if is_followed else kind(value)
+
+    return convert
+
+
+def _native(value: Any) -> Any:
+    """What a forward would see in place of an array or a number that is followed."""
+    return value.values_[()] if isinstance(value, Traced) else value
+
+
+def _of_math(name: str) -> Any:
+    """A function of ``math``, for numbers that are followed."""
+    function = getattr(math, name)
+    same = {"fabs": "absolute", "pow": "power", "atan": "arctan", "atan2": "arctan2"}.get(
+        name, name
+    )
+
+    def call(tape: Tape, *args: Any) -> Any:
+        if not traced_in(args):
+            return function(*args)
+        ufunc = getattr(numpy, same, None) or getattr(import_module("scipy.special"), same, None)
+        return function(*args) if ufunc is None else ufunc(*args)
+
+    return call
+
+
+BUILDERS: dict[Any, Callable[..., Any]] = {
+    **{f: _new(f) for f in (numpy.zeros, numpy.ones, numpy.empty, numpy.full)},
+    **{f: _converted(f) for f in (numpy.array, numpy.asarray, numpy.asanyarray,
+                                  numpy.ascontiguousarray)},
+    **{kind: _number(kind) for kind in (float, numpy.float64, numpy.float32)},
+    **{f: _of_math(name) for name, f in vars(math).items() if callable(f) and name[0] != "_"},
+    numpy.lib.stride_tricks.as_strided: _as_strided,
+    int: lambda tape, *args: int(*map(_native, args)),
+    isinstance: lambda tape, one, kinds: isinstance(_native(one), kinds),
+    type: lambda tape, *args: type(*map(_native, args)),
+}  # fmt: skip
+"""What stands for functions that make arrays or numbers while a forward is followed."""

@@ -1,18 +1,22 @@
 """Places in a learner's program: statements, expressions, and the names they use."""
 
+from __future__ import annotations
+
 import ast
 import linecache
 import re
-import sys
 import traceback
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
 _OWN = str(Path(__file__).resolve().parent)
 _LONGEST = 90
+
+Position = tuple[int, int, int, int]
+"""Where an expression begins and ends in a file: two lines, two columns."""
 
 Span = tuple[str, int, int, int, int]
 """A file, and where an expression begins and ends in it: two lines, two columns."""
@@ -25,7 +29,7 @@ class Site:
     Attributes
     ----------
     key : tuple
-        The calls that led there, each as code and position.
+        The calls that led there, the last one first, each as code and position.
     call : tuple
         The same for the statement that the learner would recognise.
     file, number : str, int
@@ -39,6 +43,14 @@ class Site:
     file: str
     number: int
     span: Span | None = None
+
+    @staticmethod
+    def of(calls: list[tuple[CodeType, Any]]) -> Site:
+        """The place of a node in a function, with those of the calls that led there."""
+        return _site(tuple(
+            (code, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))
+            for code, node in calls
+        ))  # fmt: skip
 
     @property
     def text(self) -> str:
@@ -56,43 +68,14 @@ class Site:
         return None if self.span is None else expression_at(self.span)
 
 
-def site_of_caller() -> Site:
-    """The place in the user's program that called."""
-    frames: list[FrameType] = []
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and len(frames) < 24:
-        name = frame.f_code.co_filename
-        if frame.f_code.co_name == "_call_forward":
-            break
-        if not name.startswith(_OWN) and "numpy" not in name and "<frozen" not in name:
-            frames.append(frame)
-        frame = frame.f_back
-    if not frames:
+@cache
+def _site(key: tuple[tuple[CodeType, Position], ...]) -> Site:
+    if not key:
         return Site((), (), "", 0)
-    return _site(tuple((f.f_code, f.f_lasti) for f in frames), tuple(f.f_lineno for f in frames))
-
-
-@cache
-def _site(key: tuple[tuple[CodeType, int], ...], lines: tuple[int, ...]) -> Site:
-    assigns = [
-        assigned_name(statement_at(code.co_filename, line)) is not None
-        for (code, _), line in zip(key, lines)
-    ]
+    assigns = [assigned_name(statement_at(code.co_filename, at[0])) is not None for code, at in key]
     depth = assigns.index(True) if any(assigns) else 0
-    code = key[depth][0]
-    return Site(key, key[depth:], code.co_filename, lines[depth], _span(*key[0]))
-
-
-def _span(code: CodeType, position: int) -> Span | None:
-    line, end, column, end_column = _positions(code)[position // 2]
-    if line is None or end is None or column is None or end_column is None:
-        return None
-    return (code.co_filename, line, end, column, end_column)
-
-
-@cache
-def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
-    return list(code.co_positions())
+    code, (line, *_) = key[depth]
+    return Site(key, key[depth:], code.co_filename, line, (key[0][0].co_filename, *key[0][1]))
 
 
 # --- Reading the source ---------------------------------------------------------------------------

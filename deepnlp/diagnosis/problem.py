@@ -21,7 +21,7 @@ from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Input
-from deepnlp.gradcheck.walking import mapped
+from deepnlp.gradcheck.walking import copy_of, mapped
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Problem:
         self.subject, self.rows = subject, rows
         self.wrong = {row.name: row.analytic for row in rows}
         self.right = {row.name: row.numeric for row in rows}
-        self.bad = [row.name for row in rows if not row.ok]
+        self.bad = [row.name for row in rows if row.is_wrong]
         self.owner = subject.name
         self._remembered: dict[str, Any] = {}
         self.work = WORK
@@ -204,7 +204,8 @@ class Problem:
             letters = {1: "N", 2: "NT"} if is_ids else {1: "N", 2: "ND", 3: "NTD"}
             for letter, size in zip(letters.get(value.ndim, ""), value.shape, strict=False):
                 sizes.setdefault(letter, size)
-        for weight in self.subject.weights:
+        names = [*self.subject.input_names, *self.right]
+        for weight in self.subject.weights if any(map(_HIDDEN.search, names)) else ():
             if weight.ndim > 1:
                 sizes.setdefault("H", weight.shape[-1])
         return sizes
@@ -220,8 +221,9 @@ class Problem:
             named += [(name, float(n)), (f"1/({name})" if " " in name else f"1/{name}", 1 / n)]
         for name, n in sizes.items():
             named += [(f"sqrt({name})", n**0.5), (f"1/sqrt({name})", n**-0.5)]
-            named += [(f"({name} - 1)/{name}", 1 - 1 / n)]
-            named += [(f"{name}/({name} - 1)", n / (n - 1))]
+            if n > 2:  # else it is 1/n, and n
+                named += [(f"({name} - 1)/{name}", 1 - 1 / n)]
+                named += [(f"{name}/({name} - 1)", n / (n - 1))]
         return [*named, ("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
 
     def name_factor(self, factor: float) -> str:
@@ -286,7 +288,7 @@ class Problem:
                 continue  # backward counts on the old sizes
             apart = {name: distance(wrong[name], right[name]) for name in right}
             rows = [Row(n, a, (), a < 1e-5, wrong[n], right[n]) for n, a in apart.items()]
-            return Problem(subject, rows) if any(not row.ok for row in rows) else None
+            return Problem(subject, rows) if any(row.is_wrong for row in rows) else None
         return None
 
     def _right_of(self, subject: Subject) -> dict[str, HostArray]:
@@ -350,6 +352,9 @@ class Problem:
 
 _RANDOM = re.compile(r"rand|rng|binomial|bernoulli|drop|uniform|generator", re.IGNORECASE)
 
+_HIDDEN = re.compile(r"(^|[._\W])(h|hx|[hH]0|Wh+|W_?hh?|[hH]idden)($|[._\W\d])|h_")
+"""Names of a hidden state, and of its weights."""
+
 WORK = 14_000_000
 """Numbers that all edited passes of one diagnosis may compute: what takes a second or less."""
 
@@ -392,7 +397,7 @@ def elsewhere(subject: Subject, rng: Any, sizes: Collection[int]) -> Subject:
     Along the axes of some sizes its inputs have two entries more; then its weights stay. A loss
     whose backward takes no other gradient than 1 keeps this.
     """
-    subject = copy.deepcopy(subject)
+    subject = copy_of(subject)
     subject.restore()
     subject.inputs[:] = mapped(lambda one: _longer(one, sizes), subject.inputs)
     for variable in subject.variables.values():

@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.derivatives import LINEAR, HostArray, jacobians, linear_vjp, partials
-from deepnlp.diagnosis.places import Site, site_of_caller
+from deepnlp.diagnosis.places import Site
 
 Adjoints = list[tuple[HostArray, HostArray]]
 """Tickets, and what is to be added to the gradient of each."""
@@ -108,10 +108,13 @@ class Tape:
     nodes : list of Node
     overwritten : list of (tickets before, tickets after)
         What was written in place, over what.
+    site : callable
+        Gives the place of what is computed.
     """
 
     nodes: list[Node] = field(default_factory=list)
     overwritten: list[tuple[HostArray, HostArray]] = field(default_factory=list)
+    site: Callable[[], Site] = lambda: Site.of([])
     _values: list[HostArray] = field(default_factory=lambda: [numpy.zeros(1)])
     _size: int = 1
 
@@ -144,6 +147,5 @@ class Tape:
             raise TraceError("the forward takes too many operations to be followed")
         tickets = self.hand_out(values)
         copies = [(numpy.array(v), numpy.array(t)) for v, t in pairs]
-        site = site_of_caller()
-        self.nodes.append(Node(op, copies, values.copy(), tickets, site, **details))
+        self.nodes.append(Node(op, copies, values.copy(), tickets, self.site(), **details))
         return tickets.copy()

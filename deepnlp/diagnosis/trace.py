@@ -1,22 +1,18 @@
 """The tape of a subject, read backwards as it is or with a mistake in it."""
 
-import copy
-import inspect
 import warnings
 from functools import cached_property
 from typing import Any
 
 import numpy
 
-from deepnlp import backend
+from deepnlp.diagnosis.evaluating.recording import Recording
 from deepnlp.diagnosis.reverse import Edit, Reverse
-from deepnlp.diagnosis.standin import TracingNumpy, numpy_replaced
-from deepnlp.diagnosis.tape import Tape
 from deepnlp.diagnosis.traced import Traced
 from deepnlp.diagnosis.traced import variable as variable_of
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
-from deepnlp.gradcheck.walking import holders
+from deepnlp.gradcheck.walking import copy_of
 
 
 class Trace(Reverse):
@@ -97,18 +93,13 @@ def follow(subject: Subject) -> Trace:
         Where the forward cannot be followed; or whatever it raises on such arrays.
     """
     subject.restore()  # generators of random numbers that are not the object's own
-    own, subject = subject, copy.deepcopy(subject)
-    tape = Tape()
-    stand_in = TracingNumpy(tape)
+    own, subject = subject, copy_of(subject)
+    recording = Recording()
+    tape = recording.tape
     originals = {name: v.get() for name, v in subject.variables.items()}
     followed: dict[str, Traced] = {}
-    module = backend.xp._module
-    backend.use_module(stand_in)
     try:
-        with (
-            numpy_replaced(_namespaces(subject.layer, subject.functions), stand_in),
-            warnings.catch_warnings(),
-        ):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for name, variable in subject.variables.items():
                 followed[name] = variable_of(tape, originals[name])
@@ -118,9 +109,10 @@ def follow(subject: Subject) -> Trace:
                     subject.inputs[place] = Traced(tape, value, numpy.zeros(value.shape, int))
             # Parameters may have been written into by the forward: remember the first tickets.
             tickets = {name: one.tickets.copy() for name, one in followed.items()}
-            outputs = [_output_tickets(y) for y in subject.raw_forward()]
+            outputs = [
+                _output_tickets(y) for y in recording.guard.call(subject.raw_forward, [], {})
+            ]
     finally:
-        backend.use_module(module)
         for name, value in originals.items():  # closures and globals are not copied
             own.variables[name].set(value)
     return Trace(tape, tickets, outputs, subject.weights)
@@ -130,10 +122,3 @@ def _output_tickets(y: Any) -> HostArray:
     if isinstance(y, Traced):
         return y.tickets.copy()
     return numpy.zeros(numpy.shape(y), dtype=int)
-
-
-def _namespaces(layer: Any, functions: list[Any]) -> list[dict[str, Any]]:
-    """Global names of the modules in which an object's methods and their helpers are written."""
-    owners = [holder.owner for holder in holders(layer, *functions, shared=True)]
-    spaces = [one.__globals__ for one in owners if inspect.isfunction(one)]
-    return list({id(one): one for one in spaces}.values())

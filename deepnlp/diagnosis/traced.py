@@ -9,7 +9,6 @@ import numpy
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from deepnlp.diagnosis.derivatives import LARGEST_CALL, HostArray
-from deepnlp.diagnosis.places import site_of_caller
 from deepnlp.diagnosis.tape import Tape, TraceError
 from deepnlp.gradcheck.walking import leaves, mapped
 
@@ -45,10 +44,13 @@ class Traced(NDArrayOperatorsMixin):
         return (self[k] for k in range(len(self)))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> HostArray:
-        raise _left("a function that cannot be followed takes an array")
+        raise _left(self.tape, "a function that cannot be followed takes an array")
 
     def __float__(self) -> float:
-        raise _left("a number is turned into a float of Python")
+        raise _left(self.tape, "a number is turned into a float of Python")
+
+    def __bool__(self) -> bool:
+        return bool(self.values_)
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.copy()
@@ -145,9 +147,9 @@ class Traced(NDArrayOperatorsMixin):
         return result if out is None else self._write(out, result)
 
 
-def _left(what: str) -> TraceError:
+def _left(tape: Tape, what: str) -> TraceError:
     """An error that says where a number leaves the arrays that are followed."""
-    site = site_of_caller()
+    site = tape.site()
     where = f" in `{site.text}` (line {site.number})" if site.text else ""
     return TraceError(f"{what}{where}")
 
@@ -179,12 +181,14 @@ def by_differences(tape: Tape, function: Any, args: Any, options: Any) -> Any:
     several = isinstance(result, list | tuple)
     parts = [numpy.asarray(part) for part in (result if several else [result])]
     if any(part.dtype.kind == "c" for part in parts):
-        raise _left(f"numpy.{function.__name__} gives complex numbers, which are not followed,")
+        raise _left(
+            tape, f"numpy.{function.__name__} gives complex numbers, which are not followed,"
+        )
     if any(part.dtype.kind != "f" for part in parts):
         return result
     if max(one.size for one in (*values, *parts)) > LARGEST_CALL:
         raise _left(
-            f"numpy.{function.__name__} of more than {LARGEST_CALL} numbers is not followed"
+            tape, f"numpy.{function.__name__} of more than {LARGEST_CALL} numbers is not followed"
         )
     told = [
         record(tape, "call", part, *followed, function=_part(compute, k if several else None))

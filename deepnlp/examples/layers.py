@@ -19,7 +19,16 @@ from deepnlp.backend.shapes import shape
 from deepnlp.examples.composed import composed
 from deepnlp.gradcheck import Report, check_gradients
 from deepnlp.layer import Layer, Sequential
-from deepnlp.models import CBOW, RNNLM, Model, SimpleRNNLM, SkipGram
+from deepnlp.models import (
+    CBOW,
+    RNNLM,
+    Model,
+    RegularisedRNNLM,
+    SimpleRNNLM,
+    SkipGram,
+    TiedRNNLM,
+)
+from deepnlp.models.regularised_rnnlm import rnnlm_of
 from deepnlp.parameter import Parameter
 
 TOLERANCES = {"auto": 1e-12, "complex": 1e-12, "central": 1e-6}
@@ -160,24 +169,28 @@ def _composed(name: str) -> Iterator[Example]:
 
 
 def _rnnlm(
-    name: str, options: Callable[[Sizes, Generator], dict[str, Any]], sizes: Sizes = SIZES
+    name: str,
+    options: Callable[[Sizes, Generator], dict[str, Any]],
+    sizes: Sizes = SIZES,
+    covers: type[RNNLM] = RegularisedRNNLM,
 ) -> Example:
     """A language model with certain options."""
 
     def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
         usual: Any = {"embed_size": s.D, "hidden_size": s.H, "dropout": 0.3}
-        model = redrawn(RNNLM(s.V, **usual | options(s, rng), dtype="float64", rng=rng), rng)
+        usual |= {"vocab_size": s.V, "dtype": "float64", "rng": rng}
+        model = redrawn(rnnlm_of(usual | options(s, rng)), rng)
         ids, targets = _windows(rng, s)
         return model, (ids, targets % model.output_size)
 
-    return Example(f"RNNLM {name}", RNNLM, build, sizes)
+    return Example(f"{covers.__name__} {name}", covers, build, sizes)
 
 
 def _plain(cell: str, tie: str) -> Example:
     def options(s: Sizes, _: Generator) -> dict[str, Any]:
         return {"cell": cell, "tie": tie, "embed_size": s.H if tie == "tied" else s.D}
 
-    return _rnnlm(f"{cell} {tie}", options)
+    return _rnnlm(f"{cell} {tie}", options, covers=RNNLM)
 
 
 def _awd_lstm(augment: float) -> Example:
@@ -207,6 +220,10 @@ def _windows(rng: Generator, s: Sizes) -> Inputs:
     """Ids (N, T) and those that follow."""
     ids = rng.integers(0, s.V, size=(s.N, s.T + 1))
     return asarray(ids[:, :-1]), asarray(ids[:, 1:])
+
+
+def _tied_rnnlm(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+    return redrawn(TiedRNNLM(s.V, s.H, "float64", rng), rng), _windows(rng, s)
 
 
 def _simple_rnnlm(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
@@ -311,6 +328,7 @@ def _rows() -> Iterator[Example]:
     for tie in ("none", "tied+L"):
         yield _rows_in_part(tie)
     yield Example("SimpleRNNLM", SimpleRNNLM, _simple_rnnlm)
+    yield Example("TiedRNNLM", TiedRNNLM, _tied_rnnlm)
     for loss in ("negative", "softmax"):
         for tie in ("none", "tied", "tied+L"):
             yield _word2vec(CBOW, tie, loss, context="sum" if tie == "tied" else "mean")

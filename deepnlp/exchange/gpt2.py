@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -215,10 +216,13 @@ def write_gpt2(folder: Path, model: Model) -> None:
         VOCAB: json.dumps({token: id_ for id_, token in enumerate(vocab.tokens)}),
         MERGES: "\n".join([VERSION, *map(" ".join, vocab.cut.merges), ""]),
     }
-    folder.mkdir(exist_ok=True)
-    for name, text in texts.items():
-        write_whole(folder / name, text)
-    files.write_safetensors(folder / WEIGHTS[0], tensors, {"format": "pt"})
+    with TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.") as made:
+        for name, text in texts.items():
+            write_whole(Path(made, name), text)
+        files.write_safetensors(Path(made, WEIGHTS[0]), tensors, {"format": "pt"})
+        folder.mkdir(exist_ok=True)
+        for file in Path(made).iterdir():  # all are whole
+            file.replace(folder / file.name)
 
 
 def _config(model: Model) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.exchange import files
 from deepnlp.exchange.gpt2 import read_gpt2, write_gpt2
 from deepnlp.exchange.places import check_finite, options_of_tensors, set_tensors, to_tensors
-from deepnlp.models import RNNLM, Model
+from deepnlp.models import Model
 from deepnlp.models.model import SIDES
+from deepnlp.models.regularised_rnnlm import rnnlm_of
 from deepnlp.text import Vocabulary
 from deepnlp.vectors import WordVectors
 from deepnlp.vectors.formats import format_of
@@ -163,7 +164,7 @@ def read_model(
             model = rebuild(path, meta, sum(x.size for x in tensors.values()))
             model.vocab = check_vocabularies(model, meta).get("vocab")
         else:
-            model = RNNLM(**{"dropout": 0.0} | inferred | options)
+            model = rnnlm_of({"dropout": 0.0} | inferred | options)
             model.vocab = vocab
         model.astype(inferred["dtype"])
         set_tensors(model, tensors)

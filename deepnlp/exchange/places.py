@@ -13,15 +13,15 @@ import numpy as np
 
 from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.errors import DeepNLPError
-from deepnlp.layers import TimeAffine
+from deepnlp.layers import TimeAffine, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models import RNNLM, Model, SimpleRNNLM
-from deepnlp.models.options import CELLS
 from deepnlp.parameter import View
 
 SHARED_ROWS = ("trained_ids", "output_ids")  # options
 OTHERWISE = "; --to safetensors holds every model"
-CELL_OF_GATES = {len(layer.gates): cell for cell, layer in CELLS.items()}
+IN_PYTORCH: dict[type[TimeRecurrent], str] = {TimeLSTM: "LSTM", TimeGRU: "GRU", TimeRNN: "RNN"}
+CELL_OF_GATES = {len(layer.gates): name.lower() for layer, name in IN_PYTORCH.items()}
 FIRST, SECOND = "rnn.bias_ih_l", "rnn.bias_hh_l"
 RECURRENT = {"Wx": "rnn.weight_ih_l", "Wh": "rnn.weight_hh_l", "b": FIRST, "bh": SECOND}
 
@@ -55,14 +55,17 @@ def second_biases(held: Mapping[str, View]) -> dict[str, str]:
 def check_has_places(model: Model) -> None:
     """An error where PyTorch has no layers that compute the same."""
     config, kind = model.config(), type(model).__name__
+    layers = [layer for layer in model._layers() if isinstance(layer, TimeRecurrent)]
+    others = {type(layer).__name__ for layer in layers if type(layer) not in IN_PYTORCH}
     H, shared = config.get("hidden_size"), [o for o in SHARED_ROWS if config.get(o) is not None]
     reasons = {
         f"the file in PyTorch's form is that of a language model, this is a {kind}": (
             not isinstance(model, RNNLM | SimpleRNNLM)
         ),
         "PyTorch's GRU resets after the product, this one before it (reset_after=False)": (
-            config.get("cell") == "gru" and not config.get("reset_after")
+            any(getattr(layer, "reset_after", None) is False for layer in layers)
         ),
+        f"PyTorch has no layer such as {', '.join(sorted(others))}": bool(others),
         f"PyTorch's layers have one hidden size, these have {H}": (
             isinstance(H, list) and len({*H}) > 1
         ),

@@ -6,6 +6,7 @@ differs; :mod:`deepnlp.gradcheck.forms` says which form code has.
 """
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,8 +14,9 @@ import numpy
 
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.engines import go_backward, gradient_of, is_operation, leaf
+from deepnlp.gradcheck.labels import Cost, costs_of
 from deepnlp.gradcheck.lines import Lines
-from deepnlp.gradcheck.names import CACHES, GRADIENT, OUTPUT
+from deepnlp.gradcheck.names import ANSWERS, CACHES, GRADIENT, OUTPUT, RATE
 from deepnlp.gradcheck.translating import in_numpy
 from deepnlp.gradcheck.variables import belongs, names_returned
 from deepnlp.gradcheck.walking import is_node, is_tensor, leaves, mapped, plain
@@ -48,10 +50,14 @@ class Code(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How backward takes gradients: of which results, and put into what, such as a dict."""
+    """How backward takes gradients: of which results, and put into what, such as a dict.
+
+    Where it takes labels in their place, it is said to which cost the gradients belong.
+    """
 
     outputs: list[int]
     wrap: Callable[[list[Any]], Any] | None = None
+    cost: Cost | None = None
 
 
 class Adapter:
@@ -82,6 +88,7 @@ class Adapter:
     """
 
     is_engine = False
+    needs_gradients = False  # of the outputs, as there is no default for them
     is_walk_right = True  # an engine's way back through the graph, as far as it is known
     lines: Any = None  # of a script
     node: Any = None  # of an engine
@@ -98,6 +105,8 @@ class Adapter:
         self._inputs: list[Any] = []
         self._results: list[Any] = []
         self._names: list[str] = []  # of the results, as far as they are known
+        self._all: list[int] = []  # of the results all that are outputs
+        self.rates: dict[str, Any] = {}  # the steps that backward may take
 
     def __getstate__(self) -> dict[str, Any]:
         """What is copied: not what the last forward gave, such as tensors within a graph."""
@@ -142,6 +151,12 @@ class Adapter:
     def _outputs(self) -> list[int]:
         """Which of the results are outputs; none before the first forward."""
         return self.way.outputs
+
+    @property
+    def outputs_not_taken(self) -> list[str]:
+        """The outputs whose gradients backward does not take."""
+        left = [k for k in self._all if k not in self._outputs] if self.gradient_names else []
+        return [f"output {k}" for k in left]
 
     def parameters(self) -> list[inspect.Parameter]:
         """What forward takes."""
@@ -207,7 +222,8 @@ class Adapter:
             outputs = [k for k, one in enumerate(self._results) if _is_output(one)] or [0]
             self.ways = self.look_at(result, outputs)
             self.way = self.ways[0]
-        return [plain(self._results[k]) for k in self._outputs]
+        outputs, cost = [plain(self._results[k]) for k in self._outputs], self.way.cost
+        return outputs if cost is None else [cost.function(outputs[0], cost.labels)]
 
     def backward(self, dys: list[Any]) -> Any:
         """What backward returns for gradients with respect to the outputs."""
@@ -279,10 +295,14 @@ class TwoFunctions(Adapter):
     Backward may take the cache that forward gave behind its outputs, and inputs and outputs again.
     """
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, code: Code, inputs: Any = (), named: Any = None) -> None:
+        takes = parameters_of(code.forward), parameters_of(code.backward or code.forward)
+        forwards, backwards = ({p.name for p in some} for some in takes)
+        own = {n: v for n, v in (named or {}).items() if n in backwards - forwards}
+        super().__init__(code, inputs, {n: v for n, v in (named or {}).items() if n not in own})
         self._taken: list[inspect.Parameter] = []  # what backward takes
         self._others: dict[str, tuple[str, int]] = {}  # the input or result that another takes
+        self._own: dict[str, Any] = own  # what backward alone is given
 
     def own_backward(self) -> Any:
         """The learner's backward."""
@@ -291,6 +311,11 @@ class TwoFunctions(Adapter):
     def taken(self) -> list[inspect.Parameter]:
         """What backward takes."""
         return parameters_of(self.own_backward())
+
+    @property
+    def needs_gradients(self) -> bool:
+        """Whether it cannot be called without one: no ``dout=1``."""
+        return any(p.default is p.empty for p in self._taken if p.name in self.gradient_names)
 
     def receive(self, result: Any) -> list[Any]:
         """The outputs; those in a dict may have a cache behind it."""
@@ -302,9 +327,19 @@ class TwoFunctions(Adapter):
         """Which arguments of backward take gradients, and what the others take."""
         self._taken = self.taken()
         takes_any = any(p.kind in _ANY for p in self._taken)
-        free = [p for p in self._taken if p.kind not in _ANY]
+        free = [p for p in self._taken if p.kind not in _ANY and p.name not in self._own]
+        free = [p for p in free if not _keeps_default(p, p is self._taken[0])]
         needed = [p.name for p in free if p.default is p.empty]
-        outputs = self._match_cache(needed, outputs, isinstance(result, dict))
+        if len(needed) > 1:
+            self.rates |= {n: 0.0 for n in needed if RATE.fullmatch(n) and n not in self._own}
+        needed = [name for name in needed if name not in self.rates]
+        free = [p for p in free if p.name not in self.rates]
+        outputs = self._all = self._match_cache(needed, outputs, isinstance(result, dict))
+        if labels := self._labels(needed):
+            self._match_others([name for name in needed if name != labels], [])
+            y, given = plain(self._results[outputs[0]]), self._own.get(labels)
+            costs = costs_of(self.own_backward(), labels, y, given)
+            return [Way(outputs[:1], cost=cost) for cost in costs]
         self._match_others(needed, outputs)
         needed = [name for name in needed if name not in self._others]
         if len(needed) > len(outputs):
@@ -345,6 +380,15 @@ class TwoFunctions(Adapter):
         self._others[cache] = ("result", last)
         return [k for k in outputs if k != last] or [0]
 
+    def _labels(self, needed: list[str]) -> str:
+        """The argument of backward that takes labels, where none takes a gradient; or nothing."""
+        known = {*self.input_names, *self._names, *self._others, *CACHES}
+        names = [n for n in (*needed, *self._own) if ANSWERS.fullmatch(n) and n not in known]
+        rest = [n for n in needed if n not in names and n not in self._others]
+        is_clear = all(n in known or OUTPUT.fullmatch(n) for n in rest)
+        is_answer = len(names) == 1 and (bool(rest) or names[0] not in ("y", "t", "ts"))
+        return names[0] if is_answer and is_clear else ""
+
     def _match_others(self, needed: list[str], outputs: list[int]) -> None:
         """Inputs and outputs that backward takes again, where it takes too much for gradients."""
         is_loss = len(self._losses(outputs)) == len(outputs)
@@ -367,23 +411,33 @@ class TwoFunctions(Adapter):
     def go_back(self, dys: list[Any]) -> Any:
         """What the learner's backward returns."""
         rest: list[Any] = [self.way.wrap(dys)] if self.way.wrap is not None else list(dys)
-        positional, named = list(self._context), {}
+        positional, named, by_name = list(self._context), dict[str, Any](), False
         for p in self._taken:
             if p.kind is p.VAR_POSITIONAL:
                 positional += rest
                 rest = []
-            elif p.name not in self._others and not rest:
-                break
+            elif not self._is_other(p.name) and not (rest and p.name in self.gradient_names):
+                by_name = True  # it keeps its default
             else:
-                value = self._other(p.name) if p.name in self._others else rest.pop(0)
-                if p.kind is p.KEYWORD_ONLY:
+                value = self._other(p.name) if self._is_other(p.name) else rest.pop(0)
+                if p.kind is p.KEYWORD_ONLY or by_name:
                     named[p.name] = value
                 else:
                     positional.append(value)
         return self.call(self.own_backward(), *positional, **named)
 
+    def _is_other(self, name: str) -> bool:
+        cost = self.way.cost
+        return name in (*self._others, *self._own, *self.rates) or (
+            cost is not None and name == cost.name
+        )
+
     def _other(self, name: str) -> Any:
         """What an argument of backward takes that takes no gradient."""
+        if self.way.cost is not None and name == self.way.cost.name:
+            return self.way.cost.labels.copy()
+        if name in self._own or name in self.rates:
+            return self._own[name] if name in self._own else self.rates[name]
         kind, place = self._others[name]
         return self._inputs[place] if kind == "input" else self._results[place]
 
@@ -414,6 +468,11 @@ class Context:
     def save_for_backward(self, *values: Any) -> None:
         """Keep values for backward, which finds them in ``saved_tensors``."""
         self.saved_tensors = values
+
+    def settle(self, *values: Any) -> None:
+        """Take what torch is told of outputs and gradients, which makes no difference here."""
+
+    mark_dirty = mark_non_differentiable = set_materialize_grads = settle
 
     @property
     def saved_values(self) -> tuple[Any, ...]:
@@ -504,6 +563,23 @@ class Nodes(OfNodes):
 class TorchFunction(Nodes):
     """A ``torch.autograd.Function``."""
 
+    def go_back(self, dys: list[Any]) -> Any:
+        """The gradients; by its backward alone where torch refuses their shapes."""
+        try:
+            return super().go_back(dys)
+        except RuntimeError as error:
+            if "invalid gradient" not in str(error):
+                raise
+        kind, context = self.code.forward.kind, Context()  # type: ignore[attr-defined]
+        inputs = list(mapped(_detached, self._inputs))
+        if kind.setup_context is sys.modules["torch"].autograd.Function.setup_context:
+            kind.forward(context, *inputs)
+        else:
+            kind.setup_context(context, tuple(inputs), kind.forward(*inputs))
+        pairs = zip(self._outputs, dys, strict=True)
+        given = [_detached(leaf(self._results[k], numpy.asarray(dy))) for k, dy in pairs]
+        return mapped(plain, kind.backward(context, *given))
+
     def in_numpy(self, name: str, inputs: list[Any]) -> tuple[Any, Any] | None:
         """Its forward and its backward, as functions with a context."""
         return tuple(in_numpy(self.code.in_torch or ())), tuple(inputs)
@@ -591,6 +667,14 @@ def _dict_of(keys: list[str], forms: tuple[str, ...]) -> Callable[[list[Any]], d
     return lambda dys: {
         form.format(key): dy for key, dy in zip(keys, dys, strict=True) for form in forms
     }
+
+
+def _keeps_default(p: inspect.Parameter, is_first: bool) -> bool:
+    """Whether an argument of backward is a setting: a text or a number, but not ``dh_next=0``."""
+    is_setting = isinstance(p.default, bool | str | int | float)
+    is_number = type(p.default) in (int, float) and p.default in (0, 1)
+    is_gradient = GRADIENT.match(p.name) or (is_first and not RATE.fullmatch(p.name))
+    return is_setting and not (is_number and is_gradient)
 
 
 def _is_output(value: Any) -> bool:

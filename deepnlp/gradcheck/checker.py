@@ -1,14 +1,11 @@
 """Checking a backward pass against numbers."""
 
-import copyreg
 import io
 import math
 import sys
-import threading
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
-from contextvars import ContextVar
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext, redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,15 +23,15 @@ from deepnlp.gradcheck.checks import (
     ignores_dout,
     not_finite,
 )  # fmt: skip
+from deepnlp.gradcheck.doubles import in_float64
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
 from deepnlp.gradcheck.explaining import accept_means, explain, explain_as_sums
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
+from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.walking import HostArray, is_tensor, private
 
 METHODS = ("auto", "complex", "central", "direction")
-
-_one_at_a_time = threading.RLock()  # the diagnosis exchanges the code of functions for a while
 
 
 def check_gradients(
@@ -48,6 +45,7 @@ def check_gradients(
     constants: Collection[str] = (),
     gradients: Mapping[str, str] = types.MappingProxyType({}),
     quiet: bool = False,
+    strict: bool = False,
     **named: Any,
 ) -> Report:
     """Check every gradient that a backward gives: of inputs, parameters and initial states.
@@ -88,6 +86,8 @@ def check_gradients(
         ``{"W": "returned[1]"}`` for the second array that backward returns.
     quiet : bool
         Whether prints of the checked code are dropped.
+    strict : bool
+        Whether what is left to the reader to judge, such as an array without a gradient, is wrong.
     **named
         What forward takes by name, such as ``mask=mask``.
 
@@ -105,8 +105,8 @@ def check_gradients(
     -----
     The code that is checked runs as it is, a few dozen times for the numbers of the complex step
     or the differences. Where a gradient is wrong, changed forms of its backward are evaluated as
-    well, and never run (:mod:`deepnlp.diagnosis.rewriting`). One check runs at a time; others, in
-    other threads, wait for it.
+    well, and never run (:mod:`deepnlp.diagnosis.rewriting`). Checks may run in several threads,
+    of objects or functions that share no weights.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def check_gradients(
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
     silence = redirect_stdout(io.StringIO()) if quiet else nullcontext()
-    with _one_at_a_time, _doubles(layer), silence, _more_is_copied():
+    with _doubles(layer), silence:
         subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)
@@ -128,6 +128,7 @@ def check_gradients(
             report = not_finite(subject, method) or _check(comparison)
             if reference is not None:
                 compare_forward(report, subject, reference)
+            report.strict = strict
             return report
         except SystemExit as error:
             ended = f"its code ended the program with sys.exit({error.code!r})"
@@ -136,53 +137,12 @@ def check_gradients(
             subject.leave()  # what is not the object's own is left as it was
 
 
-@contextmanager
-def _doubles(given: Any) -> Iterator[None]:
+def _doubles(given: Any) -> Any:
     """Context in which torch makes tensors of float64, if it is there or lines import it."""
     text = text_of(given) if isinstance(given, Path) else given
     if isinstance(text, str) and "torch" in text:
         import_module("torch")
-    torch: Any = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    kind = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(kind)
-
-
-def _context_variable(name: str, value: Any) -> ContextVar[Any]:
-    made: ContextVar[Any] = ContextVar(name)
-    made.set(value)
-    return made
-
-
-def _local(values: dict[str, Any]) -> threading.local:
-    made = threading.local()
-    vars(made).update(values)
-    return made
-
-
-_COPIES: dict[type, Callable[[Any], Any]] = {
-    types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
-    threading.local: lambda local: (_local, (vars(local),)),
-    ContextVar: lambda variable: (_context_variable, (variable.name, variable.get(None))),
-}
-
-
-@contextmanager
-def _more_is_copied() -> Iterator[None]:
-    """Context in which objects are copied that keep values where a copy looks for none."""
-    others = {kind: copy for kind, copy in _COPIES.items() if kind not in copyreg.dispatch_table}
-    copyreg.dispatch_table.update(others)
-    try:
-        yield
-    finally:
-        for kind in others:
-            del copyreg.dispatch_table[kind]
+    return in_float64(sys.modules["torch"]) if "torch" in sys.modules else nullcontext()
 
 
 def _check(comparison: Comparison) -> Report:
@@ -192,10 +152,12 @@ def _check(comparison: Comparison) -> Report:
     _expect_something(subject)
     remarks = []
     lines = subject.caller.lines
-    if ignores_dout(subject, analytic):
+    if not subject.caller.needs_gradients and ignores_dout(subject, analytic):
         subject.weights = [numpy.ones_like(w) for w in subject.weights]
         analytic = subject.analytic_gradients()
-        remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1"))
+        remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1", 1))
+    if (cost := subject.caller.way.cost) is not None:
+        remarks.append(Check("cost", True, say("cost", cost=cost.title)))
     checks: list[Check] = []
     failed: list[Row] = []
     if not is_along and lines is None:
@@ -203,26 +165,27 @@ def _check(comparison: Comparison) -> Report:
         checks, failed = check_behaviour(subject, analytic, comparison.rng, is_linear)
     rows = comparison.rows(analytic)
     kinks = comparison.kinks(rows)
-    if lines is not None:
-        comparison.forgive_kinks(rows)
-        if named := lines.forgive(rows):
-            told = f"{', '.join(named)}, and what follows is right"
-            remarks.append(Check("on the way", True, told))
-    elif kinks:
+    if kinks:
         told = f"not differentiable at {', '.join(kinks)} (a kink or a tie): checked a little aside"
         remarks.append(Check("kinks", True, told))
         rows = comparison.rows_aside()
-    elif all(row.ok for row in rows) and not is_along:
+    if lines is not None:
+        remarks += comparison.rows_of_lines(rows)
+    rows = comparison.note_small(rows)
+    if not any(row.is_wrong for row in rows) and not (is_along or lines or kinks):
         rows = comparison.rows_elsewhere() or rows
-    if not all(row.ok for row in rows):
+    if any(row.is_wrong for row in rows):
         remarks += _explain(comparison, rows, failed)
-    if not is_along and not all(row.ok for row in rows):
+    if not is_along and any(row.is_wrong for row in rows):
         with suppress(Exception):  # a file that backward writes is left as these inputs leave it
             subject.analytic_gradients()
     rows += [_missing(subject, held) for held in subject.missing] + failed
+    if (alone := subject.alone()) and lines is None and not any(row.is_wrong for row in rows):
+        remarks.append(Check("one entry", True, say("one entry", names=", ".join(alone)), 1))
     if subject.not_checked:
         notes = [f"{name} ({reason})" for name, reason in subject.not_checked.items()]
-        remarks.append(Check("not checked", True, ", ".join(notes)))
+        asked = [n for n in notes if INTENDED in n or "if it is a weight" in n]
+        remarks.append(Check("not checked", True, ", ".join(notes), len(asked)))
     used, runs = comparison.step if not is_along else "direction", dict(subject.caller.runs)
     checks += remarks
     return Report(subject.name, used, comparison.tolerance, rows, checks, subject.sources(), runs)
@@ -233,7 +196,7 @@ def _explain(comparison: Comparison, rows: list[Row], failed: list[Row]) -> list
     subject, is_along = comparison.subject, comparison.method == "direction"
     shapes = [w.shape for w in subject.weights] if not is_along else []
     means = accept_means(subject, rows) if any(shapes) else []
-    if not all(row.ok for row in rows) and not _is_of_operation(subject, rows):
+    if any(row.is_wrong for row in rows) and not _is_of_operation(subject, rows):
         explain(subject, rows, failed, is_along)
     as_sums = []
     if shapes and all(shapes):
@@ -258,21 +221,25 @@ def _missing(subject: Subject, held: Any) -> Row:
 def _is_of_operation(subject: Subject, rows: list[Row]) -> bool:
     """Whether a single operation of an engine is wrong; then it is the cause of wrong rows."""
     causes = _causes_of_operation(subject) if subject.caller.is_engine else []
-    is_known = bool(causes) and causes[0].name != c.UNKNOWN
+    is_of_torch = any(map(is_tensor, subject.caller._results))  # all else is autograd's
+    is_known = bool(causes) and (is_of_torch or causes[0].name != c.UNKNOWN)
     for row in rows if is_known else ():
-        row.causes = row.causes if row.ok else causes
+        row.causes = causes if row.is_wrong else row.causes
     return is_known
 
 
 def _causes_of_operation(subject: Subject) -> list[Cause]:
     """Of an operation that overwrites, and of the first that goes backward wrong by itself."""
-    is_one = is_operation(subject.caller.code.forward) or is_tensor(subject.caller.node)
+    is_one = is_operation(subject.caller.code.forward) or subject.caller.code.in_torch is not None
     found, overwriting = [] if is_one else operations(subject.raw_forward), list[Any]()
     causes = list[Cause]()
     for operation in found:
         try:
-            report = check_gradients(operation, *operation.nodes)
+            code, given = operation.alone
+            report = check_gradients(code, *given)
             causes = causes or ([] if report.ok else report.causes)
+            if code is not operation:  # autograd adds up by itself
+                continue
             before = _gradients_of_operation(operation)
             operation.seed = 1.0
             after = _gradients_of_operation(operation)

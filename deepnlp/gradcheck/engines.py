@@ -30,6 +30,9 @@ def leaf(like: Any, value: Any, seed: float = 0.0) -> Any:
         made = sys.modules["torch"].from_numpy(numpy.array(value))
         return made.requires_grad_() if made.is_floating_point() or made.is_complex() else made
     made, (data, grad) = copy.copy(like), _names(like)
+    for name, one in list(getattr(made, "__dict__", {}).items()):
+        if not is_node(one) and callable(getattr(one, "backward", None)):
+            setattr(made, name, None)  # the function that made it
     is_number = isinstance(getattr(like, data), int | float)
     setattr(made, data, value.item() if is_number else value)
     before = getattr(like, grad)
@@ -77,7 +80,7 @@ def operation(function: Callable[..., Any], samples: list[list[Any]]) -> Any:
     """An innermost function of an engine, such as ``Value.__mul__``, as one of its ``nodes`` alone.
 
     It is called for each of several ``samples`` of arguments. Its leaves have the gradient ``seed``
-    before backward.
+    before backward. ``alone`` is what is checked, with its inputs.
     """
     given = [one for args in samples for one in args]
     places = [k for k, one in enumerate(given) if is_node(one)]
@@ -91,6 +94,7 @@ def operation(function: Callable[..., Any], samples: list[list[Any]]) -> Any:
 
     made: Any = run
     made.nodes, made.seed, made.function = [given[k] for k in places], 0.0, function
+    made.alone = (function, samples[0]) if isinstance(function, type) else (made, made.nodes)
     made.__name__ = getattr(function, "__name__", "operation")
     named = list(inspect.signature(function).parameters.values())
     if count <= len(named) and all(one.kind in (0, 1) for one in named[:count]):
@@ -145,6 +149,12 @@ def operations(run: Callable[[], Any]) -> list[Any]:
         is_made = is_node(result) and any(is_node(one) and one is not result for one in args)
         if not is_made or code.co_name.startswith("<"):
             return
+        if is_tensor(result):  # all else goes back by itself
+            if (kind := _kind_in_autograd(frame)) is not None:
+                args = args[not is_tensor(args[0]) :]  # without the context
+                alone = [one.detach().clone() if is_tensor(one) else one for one in args]
+                found.setdefault(kind, (kind, [alone]))
+            return
         above = frame.f_back
         while above is not None:
             outer.add(above)
@@ -169,6 +179,16 @@ def operations(run: Callable[[], Any]) -> list[Any]:
     finally:
         sys.setprofile(before)
     return [operation(*one) for one in found.values()]
+
+
+def _kind_in_autograd(frame: FrameType) -> Any:
+    """The class of ``torch.autograd.Function`` whose forward runs; None in other code."""
+    names = frame.f_code.co_qualname.split(".")
+    owners = [getattr(type(one), "_forward_cls", None) for one in frame.f_locals.values()]
+    owners.append(frame.f_globals.get(names[-2] if len(names) > 1 else ""))
+    functions = sys.modules["torch"].autograd.Function
+    kinds = [one for one in owners if isinstance(one, type) and issubclass(one, functions)]
+    return kinds[0] if kinds and names[-1] == "forward" else None
 
 
 def _takes_gradient(y: Any) -> bool:

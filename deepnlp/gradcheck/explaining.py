@@ -1,6 +1,5 @@
 """Why a gradient is wrong: the diagnosis is asked, and what else is known is added."""
 
-import copy
 from dataclasses import replace
 from typing import Any
 
@@ -9,23 +8,25 @@ import numpy
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause, say
 from deepnlp.gradcheck.checks import compare
+from deepnlp.gradcheck.names import WEIGHT
 from deepnlp.gradcheck.report import Check, Row
 from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject, in_numpy_form
-from deepnlp.gradcheck.walking import is_real, near, states_kept
+from deepnlp.gradcheck.variables import Input
+from deepnlp.gradcheck.walking import copy_of, is_real, near, states_kept
 
 
 def explain(subject: Subject, rows: list[Row], failed: list[Row], is_along: bool) -> None:
     """Give wrong rows their causes; along a direction the diagnosis is not asked."""
     lines = subject.caller.lines
     if lines is not None:
-        bad = next(row for row in rows if not row.ok)
+        bad = next(row for row in rows if row.is_wrong)
         bad.causes = [_named(subject, bad, lines.told(bad, rows))]
         return
     if not is_along:
         _diagnose(subject, rows, failed)
     not_linear = [row.causes[0] for row in failed if row.name == "linear in dy"]
-    for row in [row for row in rows if not row.ok]:
+    for row in [row for row in rows if row.is_wrong]:
         unknown = not row.causes or row.causes[0].name == c.UNKNOWN
         if subject.returns_nothing and row.name in subject.input_names:
             told = say("returned None", name=row.name)
@@ -62,7 +63,7 @@ def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
     except Exception as error:  # the verdict on the gradients stands without it
         told = f"{subject.name}: the diagnosis ended in {type(error).__name__}: {error}"
         for row in rows:
-            row.causes = row.causes or ([] if row.ok else [Cause(c.UNKNOWN, told)])
+            row.causes = row.causes or ([Cause(c.UNKNOWN, told)] if row.is_wrong else [])
 
 
 # --- Means over the samples -----------------------------------------------------------------------
@@ -74,24 +75,31 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
     So it is agreed where the gradient with respect to the outputs is that of a sum of losses, and
     the cost is their mean. Most must be means, and the others neither means nor sums.
     """
-    wrong = [row.name for row in rows if not row.ok]
+    wrong = [row.name for row in rows if row.is_wrong]
     if subject.input_names[:1] == wrong[:1]:
         return []
+    weights = [row for row in rows if row.numeric.shape and _is_weight(subject, row.name)]
     for axis, letter, n in _axes_of_samples(subject):
-        others = [row for row in rows if row.name != subject.input_names[0] and row.numeric.shape]
         # What is there for each sample is no mean over them.
-        held = [row for row in others if row.numeric.shape[axis] != n]
-        means = [row for row in held if n > 1 and not row.ok and _is_multiple(row, 1 / n)]
+        held = [row for row in weights if row.numeric.shape[axis] != n]
+        means = [row for row in held if n > 1 and row.is_wrong and _is_multiple(row, 1 / n)]
         rest = [row for row in held if all(row is not mean for mean in means)]
         names = {"names": ", ".join(row.name for row in means), "n": n, "letter": letter}
         sums = ", ".join(row.name for row in rest if row.ok)
-        if means and sums:
+        if not means or not {row.name for row in means} <= {*_stay(subject, axis, n)}:
+            continue
+        if sums:
             return [Check("means", True, say("means and sums", sums=sums, **names))]
-        if len(means) > max(1, len(rest)) and not sums:
+        if len(means) > max(1, len(rest)):
             for row in means:
                 row.ok, row.error = True, 0.0
-            return [Check("means", True, say("means", **names))]
+            return [Check("means", True, say("means", **names), 1)]
     return []
+
+
+def _is_weight(subject: Subject, name: str) -> bool:
+    variable = subject.variables.get(name)
+    return not isinstance(variable, Input) or WEIGHT.search(variable.key) is not None
 
 
 def explain_as_sums(
@@ -123,22 +131,41 @@ def _means(subject: Subject, rows: list[Row]) -> tuple[dict[str, int], list[Chec
     A mean stays what it is where every sample is given twice, whatever else is wrong with it.
     """
     for axis, letter, n in _axes_of_samples(subject):
-        twice = copy.deepcopy(subject)
-        for values in (twice.inputs, twice.weights):
-            for k, value in enumerate(values):
-                is_ids = numpy.asarray(value).dtype.kind in "iu"
-                if numpy.ndim(value) > 1 - is_ids and numpy.shape(value)[axis] == n:
-                    values[k] = numpy.concatenate([value, value], axis)
-        try:
-            found = twice.analytic_gradients()
-        except Exception:  # it takes no other number of samples
-            continue
-        held = {r.name: r.analytic for r in rows if r.name in found and r.analytic.any()}
-        held = {name: g for name, g in held.items() if g.shape == found[name].shape}
-        if len(held) > 1 and all(numpy.allclose(found[name], g) for name, g in held.items()):
+        held = [row.name for row in rows if row.fits and row.analytic.any()]
+        held = [name for name in held if _is_weight(subject, name)]
+        if len(held) > 1 and {*held} <= {*_stay(subject, axis, n)}:
             told = say("means", names=", ".join(held), n=n, letter=letter)
-            return dict.fromkeys(held, axis), [Check("means", True, told)]
+            return dict.fromkeys(held, axis), [Check("means", True, told, 1)]
     return {}, []
+
+
+def _stay(subject: Subject, axis: int, n: int) -> list[str]:
+    """The gradients that stay what they are where every sample is given twice.
+
+    None where the outputs are not twice the same: then it is no axis of samples.
+    """
+    twice, once = copy_of(subject), subject.analytic_gradients()
+
+    def double(value: Any) -> Any:
+        is_ids = numpy.asarray(value).dtype.kind in "iu"
+        is_long = numpy.ndim(value) > 1 - is_ids and numpy.shape(value)[axis] == n
+        return numpy.concatenate([value, value], axis) if is_long else value
+
+    names = subject.input_names
+    twice.inputs = [v if WEIGHT.search(k) else double(v)
+                    for k, v in zip(names, twice.inputs, strict=True)]  # fmt: skip
+    for variable in twice.variables.values():
+        if isinstance(variable, Input):
+            variable.inputs = twice.inputs
+    twice.weights = list(map(double, twice.weights))
+    try:
+        outputs = zip(twice.forward(), subject.forward(), strict=True)
+        found = twice.analytic_gradients()
+    except Exception:  # it takes no other number of samples
+        return []
+    if not all(near(y, double(x), atol=1e-12) for y, x in outputs):
+        return []
+    return [n for n, g in once.items() if n in found and near(found[n], g, atol=1e-12)]
 
 
 def _axes_of_samples(subject: Subject) -> list[tuple[int, str, int]]:
@@ -154,5 +181,5 @@ def _is_multiple(row: Row, factor: float) -> bool:
 
 def _count_vague(rows: list[Row]) -> int:
     """How many wrong rows have no cause that says much."""
-    causes = [row.causes[0].name for row in rows if not row.ok and row.causes]
+    causes = [row.causes[0].name for row in rows if row.is_wrong and row.causes]
     return sum(name in (c.UNKNOWN, c.FACTOR) for name in causes)

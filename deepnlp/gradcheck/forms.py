@@ -3,7 +3,6 @@
 :data:`FORMS` lists who reads them, in the order in which they are tried.
 """
 
-import copy
 import inspect
 import sys
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from deepnlp.gradcheck.adapters import Adapter, Code
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.names import CONTEXTS
-from deepnlp.gradcheck.walking import is_node, is_tensor, leaves, plain
+from deepnlp.gradcheck.walking import copy_of, is_node, is_tensor, leaves, plain
 
 
 def adapter_of(given: Any, inputs: Any, named: Any, table: Mapping[str, str]) -> Adapter:
@@ -91,7 +90,7 @@ def _function(given: Any, inputs: Any, named: Any) -> Adapter | None:
     owner = getattr(given, "__self__", None)
     if owner is None or inspect.ismodule(owner) or isinstance(owner, type):
         return adapters.OneFunction(Code(name, object(), given), inputs, named)
-    layer = copy.deepcopy(owner)
+    layer = copy_of(owner)
     code = Code(f"{type(layer).__name__}.{name}", layer, getattr(layer, name))
     return adapters.OneFunction(code, inputs, named)
 
@@ -125,7 +124,7 @@ def _applied(kind: Any) -> Callable[..., Any]:
     parameters = list(inspect.signature(kind.forward).parameters.values())
     is_old = bool(parameters) and parameters[0].name in CONTEXTS
     apply.__signature__ = inspect.Signature(parameters[is_old:])  # type: ignore[attr-defined]
-    apply.__name__ = kind.__name__
+    apply.__name__, apply.kind = kind.__name__, kind  # type: ignore[attr-defined]
     return apply
 
 
@@ -157,11 +156,11 @@ def _object(given: Any, inputs: Any, named: Any) -> Adapter:
 def _copied(layer: Any) -> Any:
     """A copy, or an error that names the attribute of which there can be none."""
     try:
-        return copy.deepcopy(layer)
+        return copy_of(layer)
     except Exception as error:
         for name, value in _attributes(layer):
             try:
-                copy.deepcopy(value)
+                copy_of(value)
             except Exception:
                 raise TypeError(
                     say("not copied", name=name, kind=type(layer).__name__, error=error)

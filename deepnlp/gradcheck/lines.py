@@ -10,9 +10,11 @@ import builtins
 import contextlib
 import io
 import linecache
+import math
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import types
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ import numpy
 
 from deepnlp.gradcheck.causes import UNKNOWN, Cause, say
 from deepnlp.gradcheck.cells import text_of
-from deepnlp.gradcheck.names import LOSSES
+from deepnlp.gradcheck.names import DATA, GRAD, GRADIENT, LOSSES
 from deepnlp.gradcheck.report import Row
+from deepnlp.gradcheck.rules import error_of, sizes
 from deepnlp.gradcheck.translating import (
     NotTranslatedError,
     in_function,
@@ -29,9 +32,21 @@ from deepnlp.gradcheck.translating import (
     written_in,
 )  # fmt: skip
 from deepnlp.gradcheck.variables import gradient_names
-from deepnlp.gradcheck.walking import generators, is_box, mapped, plain, states_kept
+from deepnlp.gradcheck.walking import (
+    generators,
+    is_box,
+    is_node,
+    is_tensor,
+    items,
+    mapped,
+    name_of,
+    plain,
+    same,
+    states_kept,
+)
 
 Names = dict[str, Any]
+_MANY = 60  # paths to numbers without a gradient that are tried
 
 
 class Lines:
@@ -61,40 +76,43 @@ class Lines:
         source = text_of(text) if isinstance(text, Path) else text
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         self._rng = numpy.random.default_rng(0x5EED)
-        self._names = mapped(_copied, names)
+        self._names = {"np": numpy, **names}
         self._drawn: Names = {}
-        self._places: dict[str, int] = {}  # the line that assigns a name last
+        self._spots: dict[str, int] = {}  # behind which line each value stands, before the output
         self._states = generators([])
-        self._body = body = ast.parse(source, file).body
+        self._body = body = _unrolled(ast.parse(source, file).body)
         self._file = file
         self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
         self._assigned = [sorted(names_of(node)[1] | written_in(node)) for node in body]
-        self._read = dict[str, set[str]]()
+        self._read = dict[str, list[tuple[int, set[str]]]]()  # by line
         self._writing = dict[str, list[ast.stmt]]()  # the statements that write a name
         for node in [n for one in body for n in ast.walk(one) if isinstance(n, ast.stmt)]:
             if not hasattr(node, "body"):
                 read, stored = names_of(node)
                 for name in stored | written_in(node):
-                    self._read.setdefault(name, set()).update(read - {name})
+                    self._read.setdefault(name, []).append((node.lineno, read - {name}))
                     self._writing.setdefault(name, []).append(node)
         self._end = end = self._run({}, len(body))
         pairs = {**_pairs(end), **table}
         last = {name: k for k, some in enumerate(self._assigned) for name in some}
         order = sorted(pairs, key=lambda name: last.get(_root(pairs[name]), -1))
         known = [n for n in order if _root(n) in end]
-        self.loss = next((name for name in LOSSES if numpy.size(plain(end.get(name))) == 1
-                          and name in last), "")  # fmt: skip
+        losses = [name for name in LOSSES if name in last and _is_loss(end.get(name))]
+        self.loss = max(losses, key=lambda name: len(self._reads(name)), default="")
         self._output = self.loss or (known[0] if known else "")
         if not self._output:
             raise ValueError(say("no lines", file=file))
         self._until = last.get(self._output, -1) + 1
-        self._weight = 1.0 if self.loss else plain(eval(pairs[self._output], end))
         checked = [n for n in known if n != self._output]
-        self.values = {n: numpy.array(plain(eval(n, end)), dtype="float64") for n in checked}
+        at_loss = self._find_spots(checked)
+        if strange := [name for name in table if name in checked and name not in self._spots]:
+            raise ValueError(say("no spot", name=strange[0], output=self._output))
+        checked = [n for n in checked if n in self._spots]
+        self._weight = 1.0 if self.loss else plain(eval(pairs[self._output], end))
+        self.moved: Names = {}  # what is exchanged from the start, aside of a kink
+        self._checked, self._pairs = checked, pairs
+        self._evaluate(at_loss)
         self.sources = {n: pairs[n] for n in checked}
-        self.gradients = {n: plain(eval(pairs[n], end)) for n in checked}
-        self._first = self._scalar(end)
-        self._places = last
         spots = {n: (self._writing.get(_root(pairs[n])) or body)[-1] for n in checked if body}
         quoted = {n: ast.get_source_segment(source, node) or "" for n, node in spots.items()}
         self.places = {
@@ -102,11 +120,81 @@ class Lines:
             for n, node in spots.items()
         }
 
+    def _evaluate(self, at_loss: Names) -> None:
+        """The values that are checked, and their gradients, also as they are before a clip."""
+        self.values = {
+            n: numpy.array(plain(eval(n, at_loss)), dtype="float64") for n in self._checked
+        }
+        self.unclipped: Names = {}
+        before: Names = {}
+
+        def look(k: int, names: Names) -> None:
+            for name in self._checked if k >= self._until - 1 else ():
+                with contextlib.suppress(Exception):  # there is none yet
+                    now = numpy.array(plain(eval(self._pairs[name], names)))
+                    is_changed = name in before and not same(now, before[name])
+                    if is_changed and self._clips(k) and name not in self.unclipped:
+                        self.unclipped[name] = before[name]
+                    before[name] = now
+
+        end = self._run(self.moved, len(self._body), look)
+        self.gradients = {n: plain(eval(self._pairs[n], end)) for n in self._checked}
+        self._first = self._scalar(end)
+
+    def _clips(self, k: int) -> bool:
+        """Whether a line changes gradients by a number that is computed from gradients."""
+        node, gradients = self._body[k], {_root(self._pairs[n]) for n in self._checked}
+        read = set().union(*(names_of(n)[0] for n in ast.walk(node) if isinstance(n, ast.stmt)))
+        is_named = any("clip" in ast.unparse(n) for n in ast.walk(node) if isinstance(n, ast.Call))
+        return is_named or any(self._reads(name) & gradients for name in read - gradients)
+
+    def move(self, rng: numpy.random.Generator, step: float = 0.01) -> Names:
+        """Go aside with what the lines begin from; return what was exchanged before."""
+        at_first = {n: v for n, v in self.values.items() if not self._is_inner(n)}
+        kept = self.moved
+        self.put({n: v + step * sizes(v) * rng.normal(size=v.shape) for n, v in at_first.items()})
+        return kept
+
+    def put(self, moved: Names) -> None:
+        """Begin from other values, and compute all anew."""
+        self.moved = moved
+        self._evaluate(self._run(moved, self._until))
+
+    def _is_inner(self, name: str) -> bool:
+        """Whether a value is computed, before the loss, from others that are checked."""
+        end = self._writing[self._output][-1].lineno if self._output in self._writing else 0
+        return bool(
+            self._reads(_root(name), end) & {_root(n) for n in self._checked} - {_root(name)}
+        )
+
+    def unpaired(self) -> list[str]:
+        """What reaches the loss and has no gradient, though it is computed from nothing else."""
+        end = self._run({}, self._until)
+        known = {_root(n) for n in (*self._checked, *self._pairs.values())} | {"np", self._output}
+        inside = {n: v for n, v in end.items() if n not in known and not n.startswith("_")}
+        paths = [path for name, value in inside.items() for path in _paths(name, value)]
+        own = [
+            p for p in paths[:_MANY] if not self._reads(_root(p)) & {*known, *inside} - {_root(p)}
+        ]
+        self._find_spots(own)
+        return [path for path in own if path in self._spots and self._reaches(path, end)]
+
+    def _reaches(self, path: str, names: Names) -> bool:
+        """Whether the loss is another with other numbers."""
+        value = numpy.asarray(eval(path, names), dtype="float64")
+        step = 0.125 * numpy.cos(numpy.arange(value.size)).reshape(value.shape)
+        with contextlib.suppress(Exception), numpy.errstate(all="ignore"):
+            return bool(
+                self._scalar(self._run({path: 1.25 * value + step}, self._until)) != self._first
+            )
+        return False
+
     def forward(self, *values: Any) -> tuple[Any, dict[str, Any]]:
         """The loss where some values are others, and the gradients that the lines computed."""
-        given = zip(self.values.items(), values, strict=True)
-        other = {n: new for (n, old), new in given if not numpy.array_equal(old, new)}
-        loss = self._scalar(self._run(other, self._until)) if other else self._first
+        pairs = zip(self.values.items(), values, strict=True)
+        other = {n: new for (n, old), new in pairs if not numpy.array_equal(old, new)}
+        given = {**self.moved, **other}
+        loss = self._scalar(self._run(given, self._until)) if other else self._first
         return loss, self.gradients
 
     def as_function(self, name: str) -> Any:
@@ -128,18 +216,18 @@ class Lines:
 
         So ``dscores`` may hold a factor of the next line already.
         """
-        named = []
         for row in rows:  # of another shape, such as (H,) for (1, H)
             one, other = row.analytic, row.numeric
-            is_inner = one.shape != other.shape and self._reads(row.name) & {*self.values}
-            if is_inner and one.size == other.size:
-                row.ok = bool(numpy.allclose(one.ravel(), other.ravel(), rtol=1e-5))
-        for row in reversed([row for row in rows if not row.ok]):
+            if self._is_inner(row.name) and one.shape != other.shape and one.size == other.size:
+                error, _ = error_of(one.ravel(), other.ravel())
+                row.ok, row.error = error <= 1e-5, min(row.error, error)
+        named = []
+        for row in reversed([row for row in rows if row.is_wrong and self._is_inner(row.name)]):
             own = self.sources[row.name]
             behind = self._is_read(row, rows)
-            if behind and all(other.ok for other in behind):
-                row.ok = True
-                named.append(f"{own} is not the gradient of {row.name}")
+            if behind and not any(other.is_wrong for other in behind):
+                row.noted = say("on the way", gradient=own, name=row.name)
+                named.append(row.name)
         return named
 
     def _is_read(self, row: Row, rows: list[Row]) -> list[Row]:
@@ -147,11 +235,12 @@ class Lines:
         own = self.sources[row.name]
         return [r for r in rows if r is not row and own in self._reads(self.sources[r.name])]
 
-    def _reads(self, name: str) -> set[str]:
-        """All names that a value is computed from."""
+    def _reads(self, name: str, until: float = math.inf) -> set[str]:
+        """All names that a value is computed from, in the lines up to one."""
         found, waiting = set[str](), [name]
         while waiting:
-            new = self._read.get(waiting.pop(), set()) - found
+            lines = self._read.get(waiting.pop(), [])
+            new = set().union(*(read for line, read in lines if line <= until)) - found
             found |= new
             waiting += new
         return found
@@ -167,20 +256,36 @@ class Lines:
     def _scalar(self, names: Names) -> Any:
         return (self._weight * numpy.asarray(plain(names[self._output]))).sum()
 
-    def _run(self, other: Names, until: int) -> Names:
+    def _run(self, other: Names, until: int, look: Any = None) -> Names:
         """The names after some of the lines, where the arrays in ``other`` are exchanged."""
-        names = {"__name__": "__lines__", **self._names, **self._drawn}
-        rest = {path: new for path, new in other.items() if path not in self._places}
-        names |= {name: new for name, new in rest.items() if name.isidentifier()}
-        inside = {path: new for path, new in rest.items() if not path.isidentifier()}
+        names = {"__name__": "__lines__", **mapped(_copied, self._names), **self._drawn}
         quiet = contextlib.redirect_stdout(io.StringIO())
-        with _changed(names, inside), states_kept(self._states), quiet:
-            for k in range(until):
-                self._run_line(k, names)
-                for name in self._assigned[k]:
-                    if name in other and self._places[name] == k:
-                        names[name] = _like(names[name], other[name])
+        with contextlib.ExitStack() as undone, states_kept(self._states), quiet:
+            for k in range(-1, until):
+                if k >= 0:
+                    self._run_line(k, names)
+                for name in other:
+                    if self._spots[name] == k:
+                        undone.callback(_exchange(names, name, other[name]))
+                if look is not None:
+                    look(k, names)
+            if other:  # before a node has its old numbers again
+                names[self._output] = numpy.array(plain(names[self._output]))
         return names
+
+    def _find_spots(self, checked: list[str]) -> Names:
+        """Find the last line before the output that gives each value; return all names there."""
+        before: dict[str, Any] = {}
+
+        def look(k: int, names: Names) -> None:
+            for name in checked if k < self._until - 1 or self._until == 0 else ():
+                is_new = k >= 0 and name in self._assigned[k]
+                with contextlib.suppress(Exception):  # there is none yet
+                    now = numpy.array(plain(eval(name, names)))
+                    if is_new or name not in before or not same(now, before[name]):
+                        self._spots[name], before[name] = k, now
+
+        return self._run({}, self._until, look)
 
     def _run_line(self, k: int, names: Names) -> None:
         try:
@@ -200,6 +305,65 @@ def _root(path: str) -> str:
     return path.split(".")[0].split("[")[0]
 
 
+def _is_loss(value: Any) -> bool:
+    """Whether it is a single number with a fraction: 2 may be the number of layers."""
+    value = plain(value)
+    return numpy.size(value) == 1 and getattr(numpy.asarray(value).dtype, "kind", "") == "f"
+
+
+def _paths(name: str, value: Any, depth: int = 4) -> Iterator[str]:
+    """The paths to all numbers in a value, in lists, dicts and plain objects."""
+    is_number = isinstance(value, float | numpy.floating)
+    if is_number or (isinstance(value, numpy.ndarray) and value.dtype.kind in "fiu"):
+        yield name
+    elif depth and isinstance(value, list | tuple | dict):
+        for key, one in items(value):
+            yield from _paths(f"{name}[{key!r}]", one, depth - 1)
+    elif depth and hasattr(value, "__dict__") and not isinstance(value, type | types.ModuleType):
+        for key, one in list(vars(value).items()) if not callable(value) else ():
+            yield from _paths(f"{name}.{key}", one, depth - 1)
+
+
+class _Once(ast.NodeTransformer):
+    """Takes ``break`` and ``continue`` out of a loop that runs once."""
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        """Leave loops inside as they are."""
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.While:
+        """Leave loops inside as they are."""
+        return node
+
+    def visit_Break(self, node: ast.Break) -> ast.Pass:
+        """Go on."""
+        return ast.copy_location(ast.Pass(), node)
+
+    visit_Continue = visit_Break  # noqa: N815
+
+
+def _unrolled(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The lines, with the first round of a training loop in the place of it."""
+    found = list[ast.stmt]()
+    for node in body:
+        is_loop = isinstance(node, ast.For | ast.While)
+        assigned = [names_of(one)[1] for one in node.body] if is_loop else []
+        plain_ = (
+            [n for k, n in zip(node.body, assigned) if isinstance(k, ast.Assign)] if is_loop else []
+        )
+        every = set().union(*assigned)
+        has_loss = any({*LOSSES} & names for names in plain_)
+        if not (has_loss and any(GRADIENT.match(name) for name in every - {*LOSSES})):
+            found.append(node)
+            continue
+        if isinstance(node, ast.For):
+            call = ast.Name("iter", ast.Load())
+            first = ast.Call(ast.Name("next", ast.Load()), [ast.Call(call, [node.iter], [])], [])
+            found.append(ast.copy_location(ast.Assign([node.target], first), node))
+        found += [_Once().visit(one) for one in node.body]
+    return [ast.fix_missing_locations(node) for node in found]
+
+
 def _copied(value: Any) -> Any:
     return value.copy() if isinstance(value, numpy.ndarray) else value
 
@@ -213,10 +377,12 @@ def _pairs(names: Names) -> dict[str, str]:
             known = [(k, g) for k in value for g in gradient_names(k) if g in grads]
             found |= {f"{name}[{k!r}]": f"{other}[{g!r}]" for k, g in known}
     for name, value in names.items():
+        if is_node(value) and getattr(value, name_of(GRAD, value)) is not None:
+            found.setdefault(name, f"{name}.{name_of(GRAD, value)}")
         if not (is_box(value) or isinstance(value, numpy.ndarray | numpy.generic | float)):
             continue
         array = numpy.asarray(plain(value))
-        for other in gradient_names(name) if array.dtype.kind == "f" else ():
+        for other in gradient_names(name) if array.dtype.kind in "fiu" else ():
             if other in names:
                 found.setdefault(name, other)
     exact = {grad for name, grad in found.items() if name in grad}  # da is that of a, not of A
@@ -230,16 +396,20 @@ def _like(old: Any, new: Any) -> Any:
     return new
 
 
-@contextmanager
-def _changed(names: Names, paths: Names) -> Iterator[None]:
-    """Other contents in arrays such as ``layer.W``; put back afterwards."""
-    kept = []
-    for path, new in paths.items():
-        array = eval(path, names)
-        kept.append((array, array.copy()))
-        array[...] = new
-    try:
-        yield
-    finally:
-        for array, content in kept:
-            array[...] = content
+def _exchange(names: Names, path: str, new: Any) -> Callable[[], Any]:
+    """Put other numbers where a path such as ``layer.W`` leads to; gives what undoes it."""
+    old = eval(path, names)
+    if is_box(old) and not is_tensor(old):
+        key = name_of(DATA, old)
+        value = getattr(old, key)
+        setattr(old, key, new.item() if isinstance(value, int | float) else new)
+        return partial(setattr, old, key, value)
+    if path.isidentifier():
+        names[path] = _like(old, new)
+        return lambda: None
+    if isinstance(old, numpy.ndarray):
+        content = old.copy()
+        old[...] = new
+        return partial(old.__setitem__, ..., content)
+    exec(f"{path} = _new", {"_new": _like(old, new)}, names)
+    return partial(exec, f"{path} = _old", {"_old": old}, names)

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import linecache
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -99,9 +100,9 @@ def in_python(own: Own) -> str:
         taken = [n for n, p in inspect.signature(own).parameters.items() if p.default is p.empty]
         called = f"{names[0]}({', '.join(taken)}).forward({', '.join(given)})"
     return (
-        f'or say the whole call: --call "{called}",\n'
+        f'say the whole call: --call "{called}",\n'
         "  with np.random.randn(3, 4) and the like for names that the file does not have\n"
-        f"in Python, with {', '.join(given)} of yours:\n"
+        f"or check it in Python, with {', '.join(given)} of yours:\n"
         "  from deepnlp.gradcheck import check_gradients\n"
         f"  from {pair[0].__module__.removeprefix('own_')} import {', '.join(names)}\n"
         f"  print(check_gradients({', '.join([made + ('(...)' if is_made else ''), *given])}))"
@@ -135,14 +136,14 @@ def _module(file: Path) -> ModuleType:
         if file.suffix == ".ipynb":
             _run_cells(file, module)
         else:
-            source = file.read_text(encoding="utf-8")
-            exec(compile(source, str(file), "exec"), vars(module))
+            _run_file(file, module)
         return module
     except (Exception, SystemExit) as error:
         told = f"{file} cannot be loaded: {type(error).__name__}: {error}"
         raise ValueError(told) from error
 
 
+_PLOTS = re.compile(r"matplotlib|pylab|seaborn|plotly|IPython|ipywidgets|tqdm")
 #: What runs of a notebook: no training, and no plots.
 DEFINED = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
@@ -157,6 +158,24 @@ def statements_of(text: str, title: str) -> list[ast.stmt]:
 def run_statement(node: ast.stmt, title: str, module: ModuleType) -> None:
     """Run a statement in a module."""
     exec(compile(ast.Module([node], []), title, "exec"), vars(module))
+
+
+def _run_file(file: Path, module: ModuleType) -> None:
+    """Run a file; where a plot, a print or a test fails in it, what it defines nevertheless."""
+    source = text_of(file)
+    names = dict(vars(module))
+    try:
+        exec(compile(source, str(file), "exec"), vars(module))
+    except Exception:
+        vars(module).clear()
+        vars(module).update(names)
+        for node in statements_of(source, str(file)):
+            is_plot = isinstance(node, ast.Import | ast.ImportFrom) and _PLOTS.search(
+                ast.unparse(node)
+            )
+            is_needed = isinstance(node, DEFINED) and not is_plot
+            with contextlib.nullcontext() if is_needed else contextlib.suppress(Exception):
+                run_statement(node, str(file), module)
 
 
 def _run_cells(file: Path, module: ModuleType) -> None:
@@ -218,6 +237,8 @@ def own_call(own: Own) -> str | None:
     kind = own[0] if isinstance(own, tuple) else own
     nodes = [node for one in _program(_module_of(own)) for node in ast.walk(one)]
     objects = {kind.__name__}
+    if inspect.isclass(kind):  # whoever made them
+        objects |= {n for n, one in vars(_module_of(own)).items() if isinstance(one, kind)}
     for node in nodes:
         if isinstance(node, ast.Assign) and _called(node.value) == kind.__name__:
             objects |= {ast.unparse(target) for target in node.targets}

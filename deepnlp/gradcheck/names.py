@@ -8,21 +8,23 @@ GRADS = ("grads", "gradients", "grad", "gradient", "dparams", "derivatives")
 PARAMS = ("params", "parameters", "weights", "param")
 """The list or dict of weights."""
 
-_GIVEN = (
-    r"mask|running|moving|encoding|^pe$|^pos|_pos|position|eps|noise|freq|target|label|one_?hot|"
-    r"(class|sample)_weight|adjacency|const|buffer|rope|rotary|alibi|slopes|^drop|^keep"
+CUSTOMARY = re.compile(
+    r"((attn|attention|causal|pad(ding)?|key_padding|src|tgt|trg|memory|drop(out)?|x|input|valid|loss|seq|tril)_?)?"
+    r"masks?|(running|moving)_?\w+|means?|vars?|variances?|std|mu|eps(ilon)?|noise|(inv_?)?freqs?|rope|rotary|"
+    r"(sin|cos)(_(table|cached|cache))?|pe|pos(itional)?_?(enc(oding)?s?|table)|one_?hots?|labels?|targets?|"
+    r"y_?(true|one_?hot)|(class|sample)_weights?|adj(acency)?|alibi|slopes|[hcs]_?0|[hcs]_?init|lengths|"
+    r"(keep|drop)(_?(prob|mask))?|ts?",
+    re.IGNORECASE,
 )
+"""Whole names of arrays that are often no weights: it is asked whether that is intended."""
 
-CONSTANT = re.compile(
-    rf"{_GIVEN}|mean|var$|variance|std|prob|state|_prev$|^[hc]0$|^cos|^sin", re.IGNORECASE
+ORDER = re.compile(
+    r"perm|order|sort|shuffle|len|size|count|num|shift|ax[ei]s|start|end|offset|step", re.IGNORECASE
 )
-"""Float arrays that are no weights; they need no gradient."""
+"""Integers that are an order, in which none repeats."""
 
-GIVEN = re.compile(rf"{_GIVEN}|cos|sin(?!k|g)|table|^[a-z]_?0$|^init|lengths", re.IGNORECASE)
-"""Inputs that are given and need no gradient."""
-
-LOSSES = ("loss", "L", "J", "cost")
-"""The scalar that lines of code end forward in."""
+LOSSES = ("loss", "L", "J", "cost", "total_loss", "total_cost", "total", "objective")
+"""The scalar that lines of code end forward in: of several, the one that is computed from most."""
 
 WEIGHT = re.compile(
     r"^[WbUE][A-Za-z]{0,3}\d*$|^W_|^b_|^w\d*$|weight|bias|gamma|^beta|theta|kernel|param|_prev$|^prev_"
@@ -40,11 +42,23 @@ CACHES = (
 )  # fmt: skip
 """The argument of backward that takes what forward gave behind its outputs."""
 
-OUTPUT = re.compile(r"(y|out|outputs?|[aAzZh]|result)(_t|_next|_hat)?")
+OUTPUT = re.compile(r"(y|out|outputs?|[aAzZh]L?|[AZ]\d+|result|probs?|preds?)(_t|_next|_hat)?")
 """An argument of backward that takes the output of forward."""
 
-GRADIENT = re.compile(r"d(?!ata|ict|im)|g_?[a-z]?$|grad|delta|up|err|out_?grad", re.IGNORECASE)
+GRADIENT = re.compile(
+    r"d(?!ata|ict|im|ecay|amp|rop|epth|ebug|evice|t$)|g_?[a-z]?$|\w*grad|delta|up|err",
+    re.IGNORECASE,
+)
 """An argument of backward that takes a gradient."""
+
+ANSWERS = re.compile(r"(y|t|ts|labels?|targets?)(_?(true|one_?hot))?|one_?hot", re.IGNORECASE)
+"""An argument of backward that takes what the outputs should be, in the place of a gradient."""
+
+COST = re.compile(r"cost|loss|entropy|mse", re.IGNORECASE)
+"""A function of outputs and of what they should be."""
+
+RATE = re.compile(r"l(ea)?r(n(ing)?)?_?(rate)?|rate|eta|alpha|step_?size", re.IGNORECASE)
+"""An argument of backward that says how far the weights go."""
 
 DATA = ("data", "value", "val", "array")
 """Where a node of an engine, or a box, keeps its numbers."""

@@ -13,6 +13,7 @@ import numpy
 from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.adapters import Adapter
 from deepnlp.gradcheck.causes import say
+from deepnlp.gradcheck.rules import sizes
 from deepnlp.gradcheck.variables import Variable
 from deepnlp.gradcheck.walking import (
     GENERATORS,
@@ -36,6 +37,7 @@ from deepnlp.parameter import Parameter
 
 _COMPLEX_STEP = 1e-30
 _CENTRAL_STEPS = (1e-2, *(10.0**-k for k in range(4, 11)))
+_WIDE_STEPS = (1.0, 1e2, 1e4)
 _QUICK_STEP = 1e-4
 _KINK_STEPS = (1e-4, 1e-6)
 _TINY = 3e-7  # the step at which rounding is seen
@@ -47,6 +49,8 @@ def numerical_gradient(
     method: str = "central",
     rounding: float = 1e-15,
     expected: HostArray | None = None,
+    size: Callable[[], float] = lambda: 1.0,
+    errors: HostArray | None = None,
 ) -> HostArray:
     r"""Gradient of a scalar function of an array, entry by entry.
 
@@ -67,6 +71,10 @@ def numerical_gradient(
     expected : array of the shape of ``x``, optional
         Where D_k(1e-4) is as expected, to 1e-7 of the largest entry, it is not refined: a quarter
         of the cost for a gradient that is right.
+    size : callable, optional
+        How large the numbers were that f added up last.
+    errors : array of the shape of ``x``, optional
+        Takes how far each central difference may be off.
 
     Returns
     -------
@@ -90,7 +98,7 @@ def numerical_gradient(
     x = asnumpy(x)
     gradient = numpy.zeros(x.shape)
     probe = x.astype("complex128" if method == "complex" else "float64")
-    steps = _steps(x)
+    steps, errors = _steps(x, rounding), numpy.zeros(x.shape) if errors is None else errors
     if expected is None or expected.shape != x.shape:
         expected = numpy.full(x.shape, math.nan)
     near_enough = 1e-7 * float(numpy.abs(expected).max(initial=0.0))
@@ -104,10 +112,15 @@ def numerical_gradient(
         if method == "complex":
             gradient[index] = numpy.imag(along(1j * _COMPLEX_STEP)) / _COMPLEX_STEP
         else:
-            guess = float(expected[index])
-            gradient[index] = _quick_slope(along, guess, near_enough)
-            if math.isnan(gradient[index]):
-                gradient[index] = _central_slope(along, rounding, steps)
+            slope, is_small = math.nan, rounding < 1e-8 and 0 < abs(here) < 1e-2
+            if not is_small:
+                slope = _quick_slope(along, float(expected[index]), near_enough)
+            if math.isnan(slope):
+                slope, error = _central_slope(along, rounding, steps, size)
+                errors[index] = error
+            if is_small:  # a step beyond a number sees the other side of 0
+                slope, errors[index] = _slope_within(along, abs(here), slope, float(errors[index]))
+            gradient[index] = slope
         probe[index] = here
     return gradient
 
@@ -123,10 +136,11 @@ def typical_size(x: HostArray) -> float:
     return size if 0 < size < numpy.inf else 1.0
 
 
-def _steps(x: HostArray) -> tuple[float, ...]:
+def _steps(x: HostArray, rounding: float) -> tuple[float, ...]:
     """Steps of central differences: a hundredth or less; of large numbers first a larger one."""
     size = typical_size(x)
-    return ((1e-2 * size,) if size > 100 else ()) + _CENTRAL_STEPS
+    rough = (0.3, 0.1, 0.03) if rounding > 1e-8 else ()  # what is lost is divided by the step
+    return ((1e-2 * size,) if size > 100 else ()) + rough + _CENTRAL_STEPS
 
 
 def _quick_slope(along: Callable[[float], Any], guess: float, near_enough: float) -> float:
@@ -138,22 +152,47 @@ def _quick_slope(along: Callable[[float], Any], guess: float, near_enough: float
 
 
 def _central_slope(
-    along: Callable[[float], Any], precision: float, steps: tuple[float, ...]
-) -> float:
-    """Slope at 0 of a function of one number, stepping around kinks."""
-    best, least = math.nan, math.inf
-    for h in steps:
+    along: Callable[[float], Any],
+    precision: float,
+    steps: tuple[float, ...],
+    size: Callable[[], float],
+) -> tuple[float, float]:
+    """Slope at 0 of a function of one number, stepping around kinks, and how far it may be off."""
+
+    def difference(h: float) -> tuple[float, float, float, bool]:
+        """The slope over a step, what shows of its error, its rounding, whether it is settled."""
         above, below = along(h), along(-h)
         near = (above - below) / (2 * h)
         far = (along(2 * h) - along(-2 * h)) / (4 * h)
+        added = max(abs(above), abs(below), size())
+        apart, rounding = abs(near - far), precision * added / h
         # What was added up on the way may have been larger than f, as in log(1 + e^-20).
-        rounding = precision * max(abs(above), abs(below), 1.0) / h
-        apart = abs(near - far)
-        if apart <= 1e-7 * abs(near) + 10 * rounding:
-            return float((4 * near - far) / 3)
-        if apart + rounding < least:
-            best, least = float(near), float(apart + rounding)
-    return best
+        is_settled = apart <= 1e-7 * abs(near) + 10 * precision * max(added, 1.0) / h
+        return float((4 * near - far) / 3 if is_settled else near), apart, rounding, is_settled
+
+    best, least = math.nan, math.inf
+    for h in steps:
+        slope, apart, rounding, is_settled = difference(h)
+        if is_settled or apart + rounding < least:
+            best, least = slope, float(apart + rounding)
+        if is_settled:
+            break
+    for h in _WIDE_STEPS if rounding > 1e-7 * abs(best) else ():  # which hides the slope
+        slope, apart, rounding, _ = difference(h)
+        if apart + rounding < least and abs(slope - best) <= 10 * least:
+            best, least = slope, float(apart + rounding)
+    return best, least
+
+
+def _slope_within(
+    along: Callable[[float], Any], distance: float, slope: float, error: float
+) -> tuple[float, float]:
+    """The slope over steps smaller than a number, where it is another and is steady there."""
+    slopes = [float((along(h) - along(-h)) / (2 * h)) for h in (0.02 * distance, 0.01 * distance)]
+    fine = slopes[1] + (slopes[1] - slopes[0]) / 3
+    apart = abs(slopes[0] - slopes[1])
+    is_steady = 0 < abs(fine) < math.inf and apart <= 1e-3 * abs(fine)
+    return (fine, apart) if is_steady and abs(fine - slope) > 1e-2 * abs(fine) else (slope, error)
 
 
 def noise_of(along: Callable[[float], Any]) -> float:
@@ -165,7 +204,9 @@ def noise_of(along: Callable[[float], Any]) -> float:
     return float(numpy.median(numpy.abs(numpy.diff(values, 3))))
 
 
-def has_kink(along: Callable[[float], Any], precision: float) -> bool:
+def has_kink(
+    along: Callable[[float], Any], precision: float, size: Callable[[], float] = lambda: 0.0
+) -> bool:
     """Whether the slopes of a function of one number at 0, from both sides, differ."""
     here = along(0.0)
     apart = []
@@ -173,7 +214,7 @@ def has_kink(along: Callable[[float], Any], precision: float) -> bool:
         # One-sided slopes of second order, so that mere curvature is no difference.
         right = (4 * along(h) - along(2 * h) - 3 * here) / (2 * h)
         left = (3 * here - 4 * along(-h) + along(-2 * h)) / (2 * h)
-        rounding = 100 * precision * max(abs(here), 1e-300) / h
+        rounding = 100 * precision * max(abs(here), size(), 1e-300) / h
         if not abs(right - left) > rounding + 1e-3 * max(abs(right), abs(left)):
             return False
         apart.append(right - left)
@@ -181,6 +222,8 @@ def has_kink(along: Callable[[float], Any], precision: float) -> bool:
 
 
 _MOVE = 0.01  # of the typical size of a variable
+_LOST = 1e-6  # of the slope along a direction: what a complex step may lose
+_PRECISION = {"float32": 1e-6, "float16": 1e-3}
 
 
 class Function:
@@ -196,8 +239,8 @@ class Function:
     variables : dict of str to Variable
     weights : list of array
         The scalar is the sum of all outputs times these.
-    in_single : bool
-        Whether forward computes in float32, whatever goes in.
+    precision : float
+        Relative error of the outputs: larger where forward computes in float32, whatever goes in.
     found : list of Holder
         All that the code can reach.
     is_ours : bool
@@ -225,7 +268,10 @@ class Function:
             _widen(self.found)
         self.variables: dict[str, Variable] = {}
         self.weights: list[Any] = []
-        self.in_single = False
+        self.precision = 1e-15  # of the outputs
+        self.errors: dict[str, HostArray] = {}  # of the differences, by variable
+        self._zero: list[HostArray] = []  # the outputs from which differences are taken
+        self._touched = self._changed = 1.0  # the size of what changes, and of the largest change
         self._generators = generators(self.found)
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
         self._carried = None
@@ -288,14 +334,26 @@ class Function:
         for one, other in zip(outputs, again, strict=True):
             if not near(one, other, rtol=1e-9, atol=0):
                 raise ValueError(say("random", title=title))
-        self.in_single = any(y.dtype == numpy.float32 for y in outputs)
+        self.precision = max([_PRECISION.get(str(y.dtype), 1e-15) for y in outputs])
         takes = self.caller.takes_gradients
         self.weights = [rng.normal(size=y.shape) if takes else numpy.ones(()) for y in outputs]
 
     def loss(self) -> Any:
-        """Sum of all outputs times their weights."""
-        outputs = self.raw_forward()
-        return sum((w * asnumpy(y)).sum() for w, y in zip(self.weights, outputs, strict=True))
+        """Sum of all outputs times their weights; of how they change, for differences."""
+        outputs = list(map(asnumpy, self.raw_forward()))
+        if not self._zero:
+            return sum((w * y).sum() for w, y in zip(self.weights, outputs, strict=True))
+        # What does not change, such as a masked score of -1e9, loses no digits of the others.
+        change, self._touched = 0.0, 0.0
+        for w, y, zero in zip(self.weights, outputs, self._zero, strict=True):
+            change += float((w * (numpy.asarray(y, "float64") - zero)).sum())
+            self._touched += float(numpy.abs(w * numpy.where(y != zero, zero, 0.0)).sum())
+        self._changed = max(self._changed, self._touched)
+        return change
+
+    def _size(self) -> float:
+        """The size of the numbers that change in the last loss."""
+        return self._touched
 
     # --- Slopes -----------------------------------------------------------------------------
 
@@ -310,8 +368,10 @@ class Function:
             variable.set(value)
             return self.loss()
 
+        self.errors[name] = numpy.zeros(original.shape)
+        more = self.precision, expected, self._size, self.errors[name]
         with self._in_numbers(method):
-            return numerical_gradient(f, original, method, self.rounding, expected)
+            return numerical_gradient(f, original, method, *more)
 
     def _along(self, directions: dict[str, HostArray]) -> Callable[[Any], Any]:
         """The weighted sum as a function of a step in a direction in several variables."""
@@ -326,32 +386,48 @@ class Function:
 
     def slope(self, directions: dict[str, HostArray], method: str) -> float:
         """Derivative of the weighted sum along one direction in several variables."""
-        along = self._along(directions)
+        along, nothing = self._along(directions), numpy.zeros(())
         with self._in_numbers(method):
-            return float(numerical_gradient(along, numpy.zeros(()), method, self.rounding))
+            more = self.precision, None, self._size
+            return float(numerical_gradient(along, nothing, method, *more))
 
     def random_directions(self, rng: Generator) -> dict[str, HostArray]:
-        """A random direction in every variable, of its typical size."""
-        values = self.values().items()
-        return {
-            name: numpy.asarray(typical_size(v) * rng.normal(size=v.shape)) for name, v in values
-        }
+        """A random direction in every variable, of the size of its entries."""
+        return {n: numpy.asarray(sizes(v) * rng.normal(size=v.shape)) for n, v in
+                self.values().items()}  # fmt: skip
 
     def is_analytic(self, rng: Generator) -> bool:
-        """Whether the complex step agrees with a central difference along a random direction."""
-        directions = self.random_directions(rng)
-        central = self.slope(directions, "central")
+        """Whether the complex step runs through."""
         try:
-            complex_ = self.slope(directions, "complex")
+            self.slope(self.random_directions(rng), "complex")
         except Exception:  # a forward may lose or refuse the imaginary part anywhere
             return False
-        return bool(abs(complex_ - central) <= 1e-4 * max(abs(central), 1e-4 * self.scale()))
+        return True
+
+    def loses_slope(self, name: str, rng: Generator, numeric: HostArray | None = None) -> bool:
+        """Whether a complex step misses what a difference sees along a direction in a variable.
+
+        So a forward loses the imaginary part in ``abs``, ``numpy.linalg.norm`` or ``numpy.var``.
+        """
+        value = self.variables[name].get()
+        direction = {name: numpy.asarray(sizes(value) * rng.normal(size=value.shape))}
+        self._changed = 0.0
+        central = self.slope(direction, "central")
+        if numeric is None:
+            complex_, size = self.slope(direction, "complex"), 0.0
+        else:
+            terms = numeric * direction[name]
+            complex_, size = float(terms.sum()), float(numpy.sqrt((terms**2).sum()))
+        apart = abs(complex_ - central)
+        # A difference in which no output changes contradicts nothing.
+        rounding = 1e3 * self.precision * self._changed if self._changed else math.inf
+        return not apart <= _LOST * max(abs(central), size) + rounding
 
     def has_kink(self, directions: dict[str, HostArray]) -> bool:
         """Whether the slopes along a direction differ on its two sides."""
         along = self._along(directions)
         with self._in_numbers("central"):
-            return has_kink(along, self.rounding)
+            return has_kink(along, self.precision, self._size)
 
     def has_kink_at(self, name: str, index: tuple[int, ...]) -> bool:
         """Whether the slopes along one entry of a variable differ on its two sides."""
@@ -364,6 +440,12 @@ class Function:
         """The value of every variable."""
         return {name: variable.get() for name, variable in self.variables.items()}
 
+    def put(self, values: dict[str, HostArray]) -> None:
+        """Give variables other values."""
+        self.restore()
+        for name, value in values.items():
+            self.variables[name].set(value.copy())
+
     def move(self, values: dict[str, HostArray], steps: dict[str, HostArray], sign: int) -> None:
         """Put every variable a small step aside of a value; upwards where else it is refused."""
         self.restore()
@@ -375,19 +457,15 @@ class Function:
                 if all(numpy.isfinite(y).all() for y in self.forward()):
                     return
 
-    @property
-    def rounding(self) -> float:
-        """Relative error of the outputs."""
-        return 1e-6 if self.in_single else 1e-15
-
     def look_for_float32(self, rng: Generator) -> None:
         """See whether forward computes in float32 inside: small steps then change it in jumps."""
-        if self.in_single or not self.variables:
+        if self.precision > 1e-15 or not self.variables:
             return
         along = self._along(self.random_directions(rng))
         with self._in_numbers("central"):
             size = max(self.scale(), sum(float(numpy.abs(w).sum()) for w in self.weights))
-            self.in_single = noise_of(along) > 1e-12 * size
+            if noise_of(along) > 1e-12 * size:
+                self.precision = _PRECISION["float32"]
 
     def scale(self) -> float:
         """Size of the numbers that the weighted sum adds up."""
@@ -414,6 +492,7 @@ class Function:
         """
         self.restore()
         originals = self.values()
+        self._zero = [y.astype("float64") for y in self.forward()] if method == "central" else []
         with warnings.catch_warnings(), numpy.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", numpy.exceptions.ComplexWarning)
@@ -430,6 +509,7 @@ class Function:
                     self.layer.astype("float64")
                 for name, variable in self.variables.items():
                     variable.set(originals[name])
+                self._zero = []
 
 
 def on_host(outputs: list[Any]) -> list[HostArray]:

@@ -12,6 +12,7 @@ from deepnlp.backend import Generator, asarray
 from deepnlp.backend.shapes import shape
 from deepnlp.gradcheck.loading import Own
 from deepnlp.gradcheck.names import CONTEXTS
+from deepnlp.layers import GRU, LSTM, RNN
 
 _DATA = tomllib.loads(files(__package__).joinpath("own.toml").read_text("utf-8"))
 DEFAULTS: dict[str, int] = _DATA["sizes"]
@@ -105,7 +106,8 @@ class _Maker:
             self.sizes |= spec
         self.shapes = dict(map(_read_weight, weights))
         title = self.first.__name__.lower()
-        gates = next((k for word, k in (("lstm", 4), ("gru", 3)) if word in title), 1)
+        kinds = (kind for kind in (LSTM, GRU) if kind.__name__.lower() in title)
+        gates = len(next(kinds, RNN).gates)
         self.usual = {n: re.sub("H$", f"{gates}H", letters) for n, letters in WEIGHTS.items()}
         if taken & set(INTEGERS):
             self.usual["W"] = "V,D"  # a table
@@ -140,7 +142,7 @@ class _Maker:
         if spec is None and name in STATES:
             return self._normal(shape(STATES[name], self.sizes))
         if not self.specs:
-            raise ValueError(f"forward takes {name!r}: say its shape with --input 'N=3,D=4'")
+            raise ValueError(f"forward takes {name!r}: say its shape with --input '{name}=3,4'")
         return self._normal(tuple(like.values()))
 
     def arguments(self, kind: type) -> dict[str, Any]:

@@ -39,6 +39,8 @@ class Row:
         except one whose error comes from float32.
     note : str
         What is wrong besides numbers: a shape, or that there is no gradient.
+    noted : str
+        Why the gradient could not be judged: it is neither ok nor wrong.
     """
 
     name: str
@@ -49,6 +51,12 @@ class Row:
     numeric: HostArray = field(repr=False)
     causes: list[Cause] = field(default_factory=list)
     note: str = ""
+    noted: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it was judged, and is not ok."""
+        return not self.ok and not self.noted
 
     @property
     def fits(self) -> bool:
@@ -72,11 +80,14 @@ class Check:
     ok : bool
     note : str
         What was seen.
+    counts : int
+        How many things it leaves to the reader to judge, such as arrays without a gradient.
     """
 
     name: str
     ok: bool
     note: str
+    counts: int = 0
 
 
 @dataclass
@@ -98,6 +109,8 @@ class Report(Outcome):
         The arrays that were checked, and where the gradient of each was found.
     runs : dict of str to int
         How often forward and backward ran as they are.
+    strict : bool
+        Whether what is left to the reader to judge counts as wrong.
 
     Examples
     --------
@@ -115,10 +128,11 @@ class Report(Outcome):
     checks: list[Check] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
+    strict: bool = False
 
     def failure(self) -> str:
         """What is wrong, on a line: the gradients, the likely cause of each; then the table."""
-        wrong = ", ".join(row.name for row in self.rows if not row.ok)
+        wrong = ", ".join(row.name for row in self.rows if row.is_wrong)
         told = "; ".join(map(str, self.causes)) or "no likely cause"
         return f"{self.subject}: wrong: {wrong}. {told}\n{self}"
 
@@ -129,8 +143,14 @@ class Report(Outcome):
 
     @property
     def ok(self) -> bool:
-        """Whether every gradient agrees and every check passed."""
-        return all(row.ok for row in self.rows)
+        """Whether every gradient that can be judged agrees, and every check passed."""
+        return not any(row.is_wrong for row in self.rows) and not (self.strict and self.noted)
+
+    @property
+    def noted(self) -> list[str]:
+        """What is neither right nor wrong, and left to the reader to judge."""
+        rows = [f"{row.name}: {row.noted}" for row in self.rows if row.noted]
+        return rows + [f"{c.name}: {c.note}" for c in self.checks if c.counts]
 
     @property
     def error(self) -> float:
@@ -140,7 +160,7 @@ class Report(Outcome):
     @property
     def causes(self) -> list[Cause]:
         """The likeliest cause of each wrong row, each once."""
-        first = [row.causes[0] for row in self.rows if row.causes and not row.ok]
+        first = [row.causes[0] for row in self.rows if row.causes and row.is_wrong]
         return list(dict.fromkeys(first))
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,8 +171,8 @@ class Report(Outcome):
         dict
             ``schema`` and ``version``; ``subject``, ``method``, ``tolerance``, ``ok``, ``error``;
             ``rows``, one for each gradient and each check that failed, with its ``causes``;
-            ``checks``; and ``causes``, the likeliest of each mistake, without repetitions. An error
-            that is not finite is None.
+            ``noted``, left to the reader to judge; ``checks``; and ``causes``, the likeliest of
+            each mistake, without repetitions. An error that is not finite is None.
 
         Examples
         --------
@@ -168,6 +188,7 @@ class Report(Outcome):
             "ok": self.ok,
             "error": _finite(self.error),
             "rows": [_row_to_dict(row, self._kind(row)) for row in self.rows],
+            "noted": self.noted,
             "checks": [{"name": c.name, "ok": c.ok, "note": c.note} for c in self.checks],
             "causes": [self._cause_to_dict(cause) for cause in self.causes],
             "sources": self.sources,
@@ -178,17 +199,29 @@ class Report(Outcome):
         return "check" if row.name in {check.name for check in self.checks} else "gradient"
 
     def _cause_to_dict(self, cause: Cause) -> dict[str, Any]:
-        rows = [row for row in self.rows if row.causes and row.causes[0] == cause and not row.ok]
+        rows = [r for r in self.rows if r.causes and r.causes[0] == cause and r.is_wrong]
         return {**_cause_to_dict(cause, rows[0]), "rows": [row.name for row in rows]}
 
     def __str__(self) -> str:
+        return self.in_words()
+
+    def in_words(self, alternatives: bool = False) -> str:
+        """Return the table of all gradients and checks, with the likeliest cause of each mistake.
+
+        Parameters
+        ----------
+        alternatives : bool
+            Whether the other causes that would give the same gradients follow.
+        """
         gradients = [row for row in self.rows if row.name not in {c.name for c in self.checks}]
         names = [row.name for row in gradients] + [check.name for check in self.checks]
         width = max([8, *map(len, names)])
         lines = [f"{self.subject}: {self.method} step, tolerance {self.tolerance:.0e}"]
         for row in gradients:
             shape = " x ".join(map(str, row.numeric.shape)) or "number"
-            if row.ok:
+            if row.noted:
+                verdict = row.noted
+            elif row.ok:
                 verdict = f"ok ({row.causes[0].name})" if row.causes else "ok"
             else:
                 at = f" at {list(row.index)}" if row.index else ""
@@ -197,17 +230,20 @@ class Report(Outcome):
         for check in self.checks:
             verdict = "ok" if check.ok else "WRONG"
             lines.append(f"  {check.name:<{width}}  {'':>12}  {'':8}  {verdict}: {check.note}")
+        judged = [row for row in gradients if not row.noted]
+        if noted := len(gradients) - len(judged) + sum(c.counts for c in self.checks):
+            lines.append(f"  {noted} left to you to judge: see above")
         if self.sources:
             arrays = ", ".join(f"{name} ({source})" for name, source in self.sources.items())
             often = " and ".join(f"{name} {count} times" for name, count in self.runs.items())
             lines.append(f"  gradients of {arrays}; ran {often}")
         told: dict[str, list[Cause]] = {}
         for row in self.rows:
-            if row.causes and not row.ok:
+            if row.causes and row.is_wrong:
                 told.setdefault(str(row.causes[0]), row.causes)
         for first, *others in told.values():
             lines.append(f"  likely cause: {first}")
-            lines += [f"      or: {cause}" for cause in others]
+            lines += [f"      or: {cause}" for cause in others if alternatives]
         return "\n".join(lines)
 
 
@@ -219,7 +255,7 @@ def _row_to_dict(row: Row, kind: str) -> dict[str, Any]:
         "error": _finite(row.error),
         "index": list(row.index),
         "ok": row.ok,
-        "note": row.note,
+        "note": row.note or row.noted,
         "causes": [_cause_to_dict(cause, row) for cause in row.causes],
     }
 

@@ -40,7 +40,10 @@ def reason_for_shape(subject: Subject, row: Row) -> tuple[str, str]:
     if found == ():
         return c.UNKNOWN, say("shape of a number")
     if len(found) > 1 and sorted(found) == sorted(wanted) and found[::-1] == wanted:
-        return c.TRANSPOSED, "it looks transposed: are two factors of a product in the wrong order?"
+        return (
+            c.TRANSPOSED,
+            "it looks transposed, as if two factors of a product were in each other's place",
+        )
     for axis in range(len(wanted)):
         rest = wanted[:axis] + wanted[axis + 1 :]
         if found in (rest, (*wanted[:axis], 1, *wanted[axis + 1 :])):

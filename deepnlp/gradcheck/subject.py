@@ -1,6 +1,7 @@
 """Code under test: its variables by name, and the gradients that its backward gives."""
 
 import contextlib
+import re
 import warnings
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -11,10 +12,12 @@ import numpy
 from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.forms import adapter_of
-from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT
+from deepnlp.gradcheck.names import CUSTOMARY, LABELS, ORDER, WEIGHT
 from deepnlp.gradcheck.numeric import Function, on_host
+from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.states import draw_states
 from deepnlp.gradcheck.variables import (
+    NUMBERS,
     Attribute,
     Input,
     Part,
@@ -29,19 +32,25 @@ from deepnlp.gradcheck.variables import (
     local_names,
     parts,
     path_of,
+    shape_of,
 )  # fmt: skip
 from deepnlp.gradcheck.walking import (
     HostArray,
+    Kept,
     holders,
     is_box,
     is_real,
+    keep,
     leaves,
     mapped,
     near,
     places,
+    plain,
     put_back,
     same,
 )
+
+_PAIRED = ("", "integers", "a whole number")  # what may have a gradient
 
 
 class Subject(Function):
@@ -81,6 +90,7 @@ class Subject(Function):
         table: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._before: list[tuple[Variable, HostArray]] = []  # weights before a backward
+        self._updates: dict[str, Kept] = {}  # arrays without a gradient that backward changes
         super().__init__(adapter_of(layer, inputs, named or {}, table))
         self.constants = constants
         self.missing: list[Attribute] = []
@@ -95,6 +105,7 @@ class Subject(Function):
         self._expect_constants()
         paths = list(leaves(self.inputs))
         self._count = len(paths)
+        self._names = dict[tuple[Any, ...], str]()  # of inputs, by the keys that lead to them
         for position, (path, value) in enumerate(paths):
             self._add_input(position, path, value)
         given = table if self.caller.lines is None else {}
@@ -108,24 +119,26 @@ class Subject(Function):
 
     def _expect_constants(self) -> None:
         known = [*self.input_names, *(held.name for held in self._held)]
-        keys = [*known, *(str(held.key) for held in self._held)]
-        keys += [str(path[-1]) for path, _ in leaves(self.inputs)]
+        keys = {part for held in self._held for part in _parts_of(held.name, held.key)}
+        for path, _ in leaves(self.inputs):
+            keys |= _parts_of(self.input_names[path[0]] + _inside(path), path[-1])
         if strange := [name for name in self.constants if name not in keys]:
             raise ValueError(say("constants", name=strange[0], known=", ".join(known)))
 
     def _add_input(self, position: int, path: tuple[Any, ...], value: Any) -> None:
         name = self.input_names[path[0]]
         if len(path) > 1:  # in a dict or a list
-            inside = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path[1:])
             is_known = str(path[-1]) in (*self.variables, *self.input_names)
-            name = name + inside if is_known or isinstance(path[-1], int) else str(path[-1])
-        is_constant = name in self.constants
-        is_label = name in LABELS and self.caller.lines is None
+            whole = name + _inside(path)
+            name = whole if is_known or isinstance(path[-1], int) else str(path[-1])
+        is_constant = not _parts_of(name, name).isdisjoint(self.constants)
+        is_label = bool({name, self.input_names[path[0]]} & {*LABELS}) and self.caller.lines is None
+        self._names[path] = name
         if is_real(value) and not is_label and not is_constant:
             self.variables[name] = Input(self.inputs, path, name, position)
         elif isinstance(value, numpy.ndarray):
-            kinds = {"i": "integers", "u": "integers", "b": "truth values"}
-            of_floats = "a constant" if is_constant else "labels"
+            kinds = {"i": "integers", "u": "integers", "b": "truth values", "c": "complex numbers"}
+            of_floats = "a constant" if is_constant else f"labels, {INTENDED}"
             self.not_checked[name] = kinds.get(value.dtype.kind, of_floats)
 
     # --- Backwards --------------------------------------------------------------------------
@@ -135,6 +148,7 @@ class Subject(Function):
         for variable, value in self._before:
             variable.set(value)
         self._before = []
+        put_back(self._updates.values())
         super().restore()
 
     def draw_states(self, rng: Generator) -> None:
@@ -150,11 +164,66 @@ class Subject(Function):
         self._held = [h for h in self._held if not h.holder.is_shared or self._influences(h)]
         weights = [*self._parameters.values(), *(h for h in self._held if h.is_float)]
         at_first = [(v, v.get()) for v in weights]
+        kept = {h.name: keep(h.holder.owner, h.key, h.value) for h in self._held if h.is_float}
         self._sort(self._first_pass())
         self._before = [(v, value) for v, value in at_first if v in self.variables.values()]
-        found = self.read_gradients()
+        found = self._find_updates(kept, self.read_gradients())
+        if self.caller.way.cost is not None:
+            found = self._choose_cost()
         for held in self._without:  # forwards, which may touch gradients, so after the reading
             self._look_at(held)
+        return found
+
+    def _find_updates(
+        self, kept: dict[str, Kept], found: dict[str, HostArray]
+    ) -> dict[str, HostArray]:
+        """Find the arrays without a gradient that backward changes, to be put back from now on.
+
+        Where backward is told how far to go, a step of 0 changes nothing. A step of 1 shows what
+        changes, and whether a gradient is computed behind it: then it is the gradient that counts.
+        """
+        given = {id(place[0][place[1]]) for h in self._held if (place := h.place())}
+        without, rates, again = (
+            [h.name for h in self._without if h.is_float],
+            self.caller.rates,
+            found,
+        )
+
+        def look() -> None:
+            now = {n: kept[n].now() for n in without}
+            changed = [n for n, value in now.items() if kept[n].differs(value)]
+            self._updates |= {n: kept[n] for n in changed if id(now[n]) not in given}
+
+        look()
+        if rates:
+            rates.update(dict.fromkeys(rates, 1.0))
+            with contextlib.suppress(Exception):
+                self._hand_over(self._pass())
+                again = self.read_gradients()
+                look()
+        if all(near(again[name], gradient) for name, gradient in found.items()):
+            rates.update(dict.fromkeys(rates, 0.0))
+        put_back(self._updates.values())
+        return again
+
+    def _choose_cost(self) -> dict[str, HostArray]:
+        """The gradients, with the cost to which most of them belong."""
+        ways = dict[int, tuple[Any, dict[str, HostArray]]]()
+        rng = numpy.random.default_rng(0)
+        for way in reversed(self.caller.ways):
+            self.caller.way = way
+            with contextlib.suppress(Exception), numpy.errstate(all="ignore"):
+                found = self.analytic_gradients()
+                fitting = {n: d for n, d in self.random_directions(rng).items()
+                           if found[n].shape == d.shape}  # fmt: skip
+                slopes = {n: self.slope({n: d}, "central") for n, d in fitting.items()}
+                ways[
+                    sum(
+                        abs(slope - (found[n] * fitting[n]).sum()) <= 1e-5 * abs(slope)
+                        for n, slope in slopes.items()
+                    )
+                ] = way, found
+        self.caller.way, found = ways[max(ways)]
         return found
 
     def gradients_for(self, weights: list[Any]) -> dict[str, HostArray]:
@@ -256,7 +325,7 @@ class Subject(Function):
         Empty where the outputs change, too: then it is a state that is carried on purpose.
         """
         self.restore()
-        other = list(mapped(_another, self.inputs))
+        other = list(mapped(_another, self.fresh_inputs()))
         at_first = self._carried.as_at_first() if self._carried else contextlib.nullcontext()
         try:
             with at_first, numpy.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
@@ -288,6 +357,38 @@ class Subject(Function):
         if lines is not None:
             return lines.sources
         return {name: variable.source() for name, variable in self.variables.items()}
+
+    def may_move(self, name: str) -> bool:
+        """Whether other numbers make sense: not for masks and answers among the inputs."""
+        variable = self.variables[name]
+        if not isinstance(variable, Input) or WEIGHT.search(variable.key):
+            return True
+        value = variable.get()
+        is_answer = not numpy.setdiff1d(value, (0, 1)).size and numpy.unique(value).size == 2
+        return not (is_answer or CUSTOMARY.fullmatch(variable.key))
+
+    def alone(self) -> list[str]:
+        """The inputs that have one entry along an axis of samples or steps."""
+        data = [v for v in self.variables.values() if isinstance(v, Input)]
+        data = [v for v in data if not WEIGHT.search(v.key) and v.get().ndim > 1]
+        return [v.name for v in data if 1 in v.get().shape[:-1]]
+
+    def change_whole_numbers(self) -> list[tuple[HostArray, HostArray]]:
+        """Repeat an id where none repeats, and clear a mask's last entry where all are True.
+
+        Each array that is changed is given back with what it held.
+        """
+        undo = []
+        for path, value in leaves(self.inputs):
+            name = str(path[-1]) if len(path) > 1 else self.input_names[path[0]]
+            is_array = isinstance(value, numpy.ndarray) and value.size > 1
+            kind = value.dtype.kind if is_array and not ORDER.search(name) else ""
+            if (kind == "b" and value.all()) or (
+                kind in ("i", "u") and numpy.unique(value).size == value.size
+            ):
+                undo.append((value, value.copy()))
+                value.flat[-1] = False if kind == "b" else value.flat[0]
+        return undo
 
     def zero_grad(self) -> None:
         """Set all gradients to zero, in whatever form they are held."""
@@ -322,48 +423,77 @@ class Subject(Function):
         self._is_sorted = True
         self.variables |= self._parameters
         for held in self._held:
-            if held.is_float and not self._is_constant(held) and held.place() is not None:
+            if held.kind in _PAIRED and not self._is_constant(held) and held.place() is not None:
+                held.widen()
                 self.variables[held.name] = held
-        without = [h for h in self._held if h.is_array and h.name not in self.variables]
-        self._returnable = [h for h in without if h.is_float]
-        names = [part.name for part in parts(returned, self.caller.names_of_gradients, None)]
+        without = [h for h in self._held if h.name not in self.variables]
+        self._returnable = [h for h in without if h.is_float and h.is_array]
+        given = parts(returned, self.caller.names_of_gradients, None)
         for position, (path, value) in enumerate(list(leaves(self.inputs))):
             key = self.input_names[path[0]] if len(path) == 1 else str(path[-1])
-            # A number is a variable if it has a gradient.
-            if isinstance(value, float) and any(belongs(name, key) for name in names):
-                self.variables[key] = Input(self.inputs, path, key, position)
-                self.variables[key].set(numpy.array(value))
+            name = self._names[path]
+            is_number = isinstance(value, NUMBERS) and not isinstance(value, bool)
+            is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiu"
+            is_free = name not in self.variables and name not in self.constants
+            if is_free and (is_number or is_array) and self.caller.lines is None:
+                self._take_returned(Input(self.inputs, path, name, position), key, value, given)
         self._hand_over(returned)
         self._returnable = [
             v for v in self._returnable if v.returned is not None or v.forced is not None
         ]
         self.variables |= {v.name: v for v in self._returnable}
         self._without = [h for h in without if h.name not in self.variables]
+        untaken = dict.fromkeys(self.caller.outputs_not_taken, "backward takes no gradient of it")
+        self.not_checked |= untaken
         for name, variable in list(self.variables.items()):
-            if isinstance(variable, Input) and variable.returned is None:
+            if isinstance(variable, Input) and _is_nothing(variable):
                 reason = self._reason_for_none(variable)
                 if reason:
                     self.not_checked[name] = reason
                     del self.variables[name]
 
+    def _take_returned(self, variable: Input, key: str, value: Any, given: list[Part]) -> None:
+        """A number, labels or integers are a variable if backward returns a gradient of them."""
+        parts_named = [part for part in given if part.value is not None and belongs(part.name, key)]
+        at_place = [given[variable.position]] if len(given) == self._count else []
+        for part in parts_named or at_place:
+            gradient = plain(part.value)
+            is_array = isinstance(gradient, numpy.ndarray | float | numpy.floating)
+            has_shape = is_array and shape_of(gradient) == numpy.shape(value)
+            if has_shape and (parts_named or numpy.any(gradient)):
+                self.variables[variable.name] = variable
+                variable.set(numpy.array(value, dtype="float64"))
+                self.not_checked.pop(variable.name, None)
+                return
+        if isinstance(value, float | numpy.floating):
+            self.not_checked[variable.name] = f"a number without a gradient, {INTENDED}"
+
     def _reason_for_none(self, variable: Input) -> str:
         """Why an input may have no gradient; empty if it should have one."""
         key = variable.key
+        if variable.returned is not None:
+            return "a whole number, of which backward returns 0"
         if key.lower() == "y" and all(w.ndim == 0 for w in self.weights):
-            return "labels"
-        if GIVEN.search(key) or not self.caller.needs_gradient(variable.path):
+            return f"labels, {INTENDED}"
+        if not self.caller.needs_gradient(variable.path):
             return "a constant, without a gradient"
+        if CUSTOMARY.fullmatch(key):
+            return f"without a gradient, {INTENDED}"
         group = [v for v in self.variables.values() if v.grad() is not None]
         has_siblings = len(variable.path) > 1 and any(
             v.path[:-1] == variable.path[:-1] for v in group if isinstance(v, Input)
         )
         is_local = bool(local_names(self.caller.code.backward) & set(gradient_names(key)))
         is_loss = not self.caller.takes_gradients
-        has_weights = any(not isinstance(v, Input) or WEIGHT.search(v.key) for v in group)
+        has_weights = any(
+            not isinstance(v, Input) or WEIGHT.search(v.key) or len(v.path) > 1 for v in group
+        )
         is_data = is_loss and has_weights and not WEIGHT.search(key)
         if not is_data or has_siblings or is_local:
             return ""
-        return say("no gradient", key=key)
+        return say(
+            "no gradient", key=key if key in self.variables else self.input_names[variable.path[0]]
+        )
 
     def _hand_over(self, returned: Any) -> None:
         """What backward returned, to the inputs and weights it belongs to."""
@@ -398,37 +528,40 @@ class Subject(Function):
         if not inputs or not given or given[0].is_key:
             return True
         as_many = len(given) <= self._count + len(self._held)
-        return as_many and numpy.shape(given[0].value) == inputs[0].get().shape
+        return as_many and shape_of(given[0].value) == inputs[0].get().shape
 
     def _is_constant(self, held: Attribute) -> bool:
-        return held.name in self.constants or str(held.key) in self.constants
+        return not _parts_of(held.name, held.key).isdisjoint(self.constants)
 
     def _look_at(self, held: Attribute) -> None:
         """An array without a gradient: a constant, or a weight whose gradient is missing."""
         if not self._influences(held):
             return
-        if not held.is_float:
-            self.not_checked[held.name] = "integers"
-        elif self._is_constant(held) or held.is_constant:
+        if held.name in self._updates:
+            self.not_checked[held.name] = say("changed by backward", name=held.name)
+        elif self._is_constant(held):
             self.not_checked[held.name] = "a constant"
+        elif held.kind == "integers":
+            self.not_checked[held.name] = "integers"
+        elif held.is_constant or held.kind:
+            kind = held.kind or ("without a gradient" if held.is_array else "a number")
+            self.not_checked[held.name] = f"{kind}, {INTENDED}"
         else:
             self.missing.append(held)
 
     def _influences(self, held: Attribute) -> bool:
         """Whether the outputs change with an array."""
-        array = held.value
-        if not array.flags.writeable:
+        update = self._updates.pop(held.name, None)
+        if held.is_array and not held.value.flags.writeable:
             return held.is_float
-        before, original = self.forward(), array.copy()
-        # Not the same change everywhere: a softmax would not show it.
-        step = 0.125 * numpy.cos(numpy.arange(array.size)).reshape(array.shape)
-        array[...] = 1.25 * array + step if held.is_float else array + 1
+        before = self.forward()
         try:
-            with numpy.errstate(all="ignore"):
+            with held.changed(), numpy.errstate(all="ignore"):
                 after = self.forward()
         except Exception:  # with other numbers in it, it may be of no use to the forward
-            after = before if held.is_float else []
-        array[...] = original
+            after = [] if held.is_array else before
+        if update is not None:
+            self._updates[held.name] = update
         return len(after) != len(before) or not all(map(same, after, before))
 
     def _as_host(self, name: str, grad: Any, like: HostArray) -> HostArray:
@@ -470,6 +603,23 @@ def _another(value: Any) -> Any:
     if is_real(value):
         return 1.5 * value + 0.25
     return numpy.flip(value) if isinstance(value, numpy.ndarray) else value
+
+
+def _is_nothing(variable: Input) -> bool:
+    """Whether there is no gradient, or the number 0 of a whole number, such as an axis."""
+    given, value = variable.returned, variable.get()
+    is_zero = isinstance(given, int | float) and given == 0
+    return given is None or bool(is_zero and value.size == 1 and value.item().is_integer())
+
+
+def _inside(path: tuple[Any, ...]) -> str:
+    """Where something stands in an input, such as ``"[0]"`` or ``".W"``."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path[1:])
+
+
+def _parts_of(name: str, key: Any) -> set[str]:
+    """The names of an array and of all that it stands in: ``table[0]``, ``table``."""
+    return {name, str(key), *(name[: m.start()] for m in re.finditer(r"[\[.]", name))}
 
 
 def _without_root(path: str) -> str:

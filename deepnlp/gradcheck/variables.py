@@ -7,7 +7,8 @@ import textwrap
 from abc import ABC, abstractmethod
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, reduce
 from operator import getitem
 from typing import Any, NamedTuple
@@ -33,34 +34,49 @@ from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter, View
 
 _LISTS = (list, tuple, deque, numpy.ndarray)
+_KINDS = {"i": "integers", "u": "integers", "c": "complex numbers", "V": "a structured array"}
+NUMBERS = (int, float, complex, numpy.number)
+"""Single numbers."""
+
 Place = tuple[Any, Any]
 """The container and the key of a gradient."""
 
 
-def gradient_names(key: Any) -> tuple[str, ...]:
+def gradient_names(key: Any, others: Container[Any] = ()) -> tuple[str, ...]:
     """The usual names of the gradient of something, the likeliest first.
+
+    Parameters
+    ----------
+    key : str or int
+    others : container
+        What else there is: beside ``w``, ``dw`` is not the gradient of ``W``.
 
     >>> gradient_names("W")[:4]
     ('dW', 'grad_W', 'W_grad', 'd_W')
     """
-    return _gradient_names(str(key))
+    return tuple(name for one in _spelt(str(key), others) for name in _gradient_names(one))
 
 
 @cache
 def _gradient_names(key: str) -> tuple[str, ...]:
+    return tuple(form.format(key) for form in usual.GRADIENT_FORMS)
+
+
+def _spelt(key: str, others: Container[Any]) -> list[str]:
+    """The ways to write a name, without those that are the names of others."""
     spelt = [key, key.strip("_"), key.lower(), key.strip("_").lower(), key.replace("_", "")]
-    forms = usual.GRADIENT_FORMS
-    return tuple(form.format(one) for one in dict.fromkeys(spelt) for form in forms)
+    return [one for one in dict.fromkeys(spelt) if one == key or one not in others]
 
 
-def belongs(name: str, key: Any) -> bool:
+def belongs(name: str, key: Any, others: Container[Any] = ()) -> bool:
     """Whether a gradient of that name is that of a variable of this key.
 
-    >>> belongs("dW", "W"), belongs("W", "W"), belongs("dx", "W")
-    (True, True, False)
+    >>> belongs("dW", "W"), belongs("W", "W"), belongs("dx", "W"), belongs("dw", "W", ["w", "W"])
+    (True, True, False, False)
     """
     key = str(key)
-    return bool(name) and (name in (key, key.lower()) or name in gradient_names(key))
+    is_same = name == key or (name == key.lower() and name not in others)
+    return bool(name) and (is_same or name in gradient_names(key, others))
 
 
 class Variable(ABC):
@@ -168,7 +184,7 @@ class Weight(Variable):
 
     def set(self, value: Any) -> None:
         """Put another value in place; a complex one makes the weight complex."""
-        value = asarray(value)
+        value = asarray(value) if isinstance(value, numpy.ndarray) else value  # or followed
         if value.dtype.kind == "c":
             self.parameter.astype(value.dtype)
         self.parameter.value = value
@@ -206,7 +222,7 @@ class Attribute(Variable):
     @property
     def is_float(self) -> bool:
         """Whether it is made of floating-point numbers."""
-        return is_real(self.value) or isinstance(self.value, float)
+        return is_real(self.value) or isinstance(self.value, float | numpy.floating)
 
     @property
     def is_array(self) -> bool:
@@ -215,10 +231,49 @@ class Attribute(Variable):
 
     @property
     def is_constant(self) -> bool:
-        """Whether nobody expects a gradient: by its name, or because it may not be written."""
-        if usual.CONSTANT.search(str(self.key)) or not self.value.flags.writeable:
+        """Whether it may be no weight, by its whole name or its place, or as it is read-only."""
+        is_number = not self.is_array
+        if is_number or usual.CUSTOMARY.fullmatch(str(self.key)) or not self.value.flags.writeable:
             return True
         return self.holder.is_shared and not usual.WEIGHT.search(str(self.key))
+
+    @property
+    def kind(self) -> str:
+        """What it is made of, if not of real numbers."""
+        kind = self.value.dtype.kind if hasattr(self.value, "dtype") else ""
+        kind = "c" if isinstance(self.value, complex) else kind
+        return _KINDS.get(kind, "a whole number" if isinstance(self.value, int) else "")
+
+    @contextmanager
+    def changed(self) -> Iterator[None]:
+        """Context in which it holds other numbers."""
+        value, content = self.value, self.value.copy() if self.is_array else None
+        entries = self.holder.entries
+        if content is None:
+            entries[self.key] = 1.25 * value + 0.125
+        elif content.dtype.kind == "V":
+            value[...] = numpy.zeros((), content.dtype)
+        elif content.dtype.kind in "fc":  # not the same everywhere: a softmax would not show it
+            step = 0.125 * numpy.cos(numpy.arange(content.size)).reshape(content.shape)
+            value[...] = 1.25 * content + step
+        else:
+            value[...] = content + 1
+        try:
+            yield
+        finally:
+            if content is None:
+                entries[self.key] = value
+            else:
+                value[...] = content
+
+    def widen(self) -> None:
+        """Make real numbers of whole ones."""
+        if not self.is_float and self.is_array:
+            wide = self.value.astype("float64")
+            replace(self.found, self.value, wide)
+            self.value = self._now = wide
+        elif not self.is_float:
+            self.value = self._now = float(self.value)
 
     def get(self) -> HostArray:
         """Value on the host."""
@@ -257,7 +312,8 @@ class Attribute(Variable):
 
     def place(self) -> Place | None:
         """Where its gradient is, under any of the usual names; None if it is not beside it."""
-        entries, names = self.holder.entries, gradient_names(self.key)
+        entries = self.holder.entries
+        names = gradient_names(self.key, entries if _is_dict(entries) else ())
         if isinstance(self.key, str) and self.key in usual.DATA:  # a box with its gradient
             return _of_names(entries, usual.GRAD)
         found = _of_names(entries, names)
@@ -269,21 +325,33 @@ class Attribute(Variable):
     def _twins(self) -> Iterator[tuple[Any, int]]:
         """Containers that may hold gradients, each with the position that would be its own."""
         entries = self.holder.entries
-        named = entries if _is_dict(entries) else {}
-        listed: Any = next((named[name] for name in usual.PARAMS if name in named), None)
-        is_list = isinstance(listed, _LISTS)
-        numbers = [k for k, one in enumerate(listed) if one is self.value] if is_list else []
-        for name in usual.GRADS:  # beside it, or beside a list of weights
-            yield named.get(name), next(iter(numbers), sys.maxsize)
+        for owner in self._owners():  # beside it, or beside a list of weights
+            named = owner.entries if _is_dict(owner.entries) else {}
+            listed: Any = next((named[name] for name in usual.PARAMS if name in named), None)
+            is_list = isinstance(listed, _LISTS)
+            numbers = [k for k, one in enumerate(listed) if one is self.value] if is_list else []
+            for name in usual.GRADS if numbers or owner is self.holder else ():
+                yield named.get(name), next(iter(numbers), sys.maxsize)
         position = [key for key, _ in items(entries)].index(self.key)
+        is_listed = isinstance(self.holder.owner, list | dict | tuple | deque)
         node, way = self.holder, list[Any]()
         while node.up is not None:  # at the same place, as in grads[0]["W"] or dcell.W
             beside = node.up.entries
             for name in [*gradient_names(node.key), *usual.GRADS] if _is_dict(beside) else []:
                 twin = reduce(_inside, way, beside.get(name))
-                if twin is not None and twin is not self.holder.owner:
-                    yield entries_of(twin), position
+                is_numeric = isinstance(twin, numpy.ndarray) and twin.dtype.kind != "O"
+                if twin is not None and twin is not self.holder.owner and not is_numeric:
+                    is_own = self.is_array or name not in usual.GRADS
+                    is_ordered = is_own and (bool(way) or is_listed)
+                    yield entries_of(twin), position if is_ordered else sys.maxsize
             node, way = node.up, [node.key, *way]
+
+    def _owners(self) -> Iterator[Holder]:
+        """What it stands in, from within."""
+        holder: Holder | None = self.holder
+        while holder is not None:
+            yield holder
+            holder = holder.up
 
     def told_missing(self) -> str:
         """A sentence on what was looked for, where there is no gradient."""
@@ -301,7 +369,7 @@ class Attribute(Variable):
 def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
     """The arrays that these hold, except those of Parameters, each once.
 
-    Single numbers are among them where a gradient may be beside them: ``self.a`` and ``self.da``.
+    Single numbers are among them, wherever they stand, but for those of modules and tuples.
     """
     seen: set[int] = set()
     names: set[str] = set()
@@ -311,9 +379,9 @@ def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
         is_box = _is_dict(holder.entries) and any(name in holder.entries for name in usual.DATA)
         is_buffer = isinstance(entry, array) and entry.typecode in "df"
         value: Any = numpy.frombuffer(entry, entry.typecode) if is_buffer else entry
-        is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiu"
-        is_closed = holder.is_shared or isinstance(holder.owner, list | dict | tuple | deque)
-        is_number = isinstance(value, float) and not is_closed
+        is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiucV"
+        is_closed = holder.is_shared or isinstance(holder.entries, tuple)
+        is_number = isinstance(value, NUMBERS) and not isinstance(value, bool) and not is_closed
         if id(entry) in seen or not (is_array or is_number) or (is_box and key in usual.GRAD):
             continue
         if is_array:
@@ -416,7 +484,7 @@ def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> lis
     shape : tuple of int, optional
         Of the only input: a list of that shape is one gradient.
     """
-    if isinstance(returned, list) and shape is not None and _shape_of(returned) == shape:
+    if isinstance(returned, list) and shape is not None and shape_of(returned) == shape:
         return [Part("", returned)]
     keyed = [(path[-1] if path else None, value) for path, value in leaves(returned)]
     found = [
@@ -440,6 +508,12 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
         Those whose gradient is nowhere else: it may be returned behind those of the inputs.
     """
     both: list[Input | Attribute] = [*inputs, *weights]
+    keys = [str(variable.key) for variable in both]
+
+    def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
+        """The variable that a part belongs to by its name."""
+        return next((v for v in variables if belongs(part.name, v.key, keys)), None)
+
     for variable in both:
         variable.returned, variable.is_returned = None, False
     keyed = [(part, _owner(part, both)) for part in given if part.is_key]
@@ -475,7 +549,7 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
         _give(variable, part)
     for part in rest:
         left = [v for v in weights if not v.is_returned and part.value is not None]
-        alike = [v for v in left if numpy.shape(part.value) == v.get().shape]
+        alike = [v for v in left if shape_of(part.value) == v.get().shape]
         if owner := _owner(part, left) or next(iter(alike), None):
             _give(owner, part)
 
@@ -484,7 +558,7 @@ def _by_shape(inputs: list[Input], given: list[Part]) -> list[tuple[Input, Part]
     """Each part and the next input of its shape; nothing if there is one without."""
     left = iter(inputs)
     alike = [
-        next((v for v in left if _shape_of(part.value) == v.get().shape), None) for part in given
+        next((v for v in left if shape_of(part.value) == v.get().shape), None) for part in given
     ]
     pairs = zip(alike, given, strict=True)
     return [(v, part) for v, part in pairs if v is not None] if None not in alike else []
@@ -496,16 +570,11 @@ def _left_over(keyed: list[tuple[Part, Any]], weights: list[Attribute]) -> list[
     A key with a number, such as "b3" beside b1 and b2, is that of another weight.
     """
     unknown = [part for part, owner in keyed if owner is None and not part.name[-1:].isdigit()]
-    keys = [(_shape_of(part.value), part) for part in unknown]
+    keys = [(shape_of(part.value), part) for part in unknown]
     owned = {id(owner) for _, owner in keyed}
     free = [(v.get().shape, v) for v in weights if id(v) not in owned]
     seen = Counter(shape for shape, _ in [*keys, *free])
     return [(k, v) for of_k, k in keys for of_v, v in free if of_k == of_v and seen[of_k] == 2]
-
-
-def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
-    """The variable that a part belongs to by its name."""
-    return next((v for v in variables if belongs(part.name, v.key)), None)
 
 
 def _may_be_gradient(part: Part) -> bool:
@@ -519,10 +588,11 @@ def _give(variable: Input | Attribute, part: Part) -> None:
 
 def _fit(pairs: Sequence[tuple[Input, Part]]) -> bool:
     """Whether every gradient has the shape of its input."""
-    return bool(pairs) and all(_shape_of(part.value) == v.get().shape for v, part in pairs)
+    return bool(pairs) and all(shape_of(part.value) == v.get().shape for v, part in pairs)
 
 
-def _shape_of(value: Any) -> tuple[int, ...] | None:
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """The shape of an array; None of lists of several lengths."""
     try:
         return numpy.shape(value)
     except ValueError:

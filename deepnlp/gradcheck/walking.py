@@ -10,6 +10,8 @@ import inspect
 import pickle
 import random
 import sys
+import sysconfig
+import threading
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -35,7 +37,7 @@ _LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too
 _MAPPINGS = (dict, types.MappingProxyType)
 # Modules of whose objects one looks inside.
 _OPEN = ("builtins", "collections", "functools", "types", "_thread", "_contextvars")
-LIBRARIES = sys.stdlib_module_names | {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
+LIBRARIES = {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
 
 
 class Fields(MutableMapping[str, Any]):
@@ -197,7 +199,7 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
         if isinstance(value, functools.partial):
             waiting.append(holder._replace(owner=value.func))
         room = type(value).__module__.split(".")[0]
-        entries = None if room in sys.stdlib_module_names.difference(_OPEN) else holder.entries
+        entries = None if room not in _OPEN and _is_of_python(type(value)) else holder.entries
         if entries is None:
             continue
         found[id(value)] = holder
@@ -278,6 +280,25 @@ def near(one: HostArray, other: HostArray, rtol: float = 1e-6, atol: float = 1e-
     return one.shape == other.shape and numpy.allclose(one, other, rtol, atol, equal_nan=True)
 
 
+def copy_of(value: Any) -> Any:
+    """Return a deep copy, also of objects that keep values where a copy looks for none."""
+    try:
+        return copy.deepcopy(value)
+    except TypeError:
+        memo: dict[int, Any] = {}
+        for holder in reversed(holders(value)):  # what stands inside first
+            owner = holder.owner
+            if isinstance(owner, types.MappingProxyType):
+                memo[id(owner)] = types.MappingProxyType(copy.deepcopy(dict(owner), memo))
+            elif isinstance(owner, threading.local):
+                memo[id(owner)] = made = threading.local()
+                vars(made).update(copy.deepcopy(vars(owner), memo))
+            elif isinstance(owner, ContextVar):
+                memo[id(owner)] = variable = ContextVar[Any](owner.name)
+                variable.set(copy.deepcopy(owner.get(None), memo))
+        return copy.deepcopy(value, memo)
+
+
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """What stands in nested dicts, lists and tuples, each with the keys that lead to it."""
     if isinstance(value, dict | list | tuple):
@@ -333,8 +354,21 @@ def _is_large(value: Any) -> bool:
 def _is_written(value: Any) -> bool:
     """Whether a function or a class is somebody's own, and of no library."""
     module = getattr(value, "__module__", None) or ""
-    is_kind = isinstance(value, type | types.FunctionType)
-    return is_kind and module.split(".")[0] not in LIBRARIES
+    is_kind, room = isinstance(value, type | types.FunctionType), module.split(".")[0]
+    return is_kind and room not in LIBRARIES and not _is_of_python(value)
+
+
+_HOME = sysconfig.get_path("stdlib")
+
+
+@cache
+def _is_of_python(kind: Any) -> bool:
+    """Whether a class or a function is one of Python's own, and none of a module named alike."""
+    room = (getattr(kind, "__module__", None) or "").split(".")[0]
+    methods = [kind] if inspect.isfunction(kind) else [*vars(kind).values()]
+    files = [one.__code__.co_filename for one in methods if inspect.isfunction(one)]
+    is_there = all(f.startswith((_HOME, "<")) for f in files) and "site-packages" not in str(files)
+    return room in sys.stdlib_module_names and (not files or is_there)
 
 
 def _names(slots: Any) -> tuple[str, ...]:
@@ -368,6 +402,10 @@ class Kept(NamedTuple):
         if self.content is not None:
             self.value[...] = self.content
         _put(self.owner, self.key, self.value)
+
+    def now(self) -> Any:
+        """What stands in the place now."""
+        return _get(entries_of(self.owner), self.key)
 
     def differs(self, now: Any) -> bool:
         """Whether a value is another object, or an array with other contents."""
@@ -434,9 +472,14 @@ class Carried:
                     self._made.append((kept, now))
         self.restore()
 
-    def holds(self, holder: Holder, key: Any) -> bool:
-        """Whether an attribute is among what is carried."""
-        return any(holder.owner is kept.owner and key == kept.key for kept in self._changed)
+    def holds(self, holder: Holder | None, key: Any) -> bool:
+        """Whether a place, or one that it lies in, is among what forward writes."""
+        if holder is None:
+            return False
+        owner = holder.owner
+        is_written = any(owner is kept.owner and key == kept.key for kept in self._changed)
+        is_grown = any(entries_of(owner) is one.entries for one in self._lists)
+        return is_written or is_grown or self.holds(holder.up, holder.key)
 
     def restore(self) -> None:
         """Put everything back."""

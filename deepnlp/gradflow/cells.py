@@ -1,7 +1,7 @@
 """The gates of each cell, and the Jacobian of one step.
 
-The Jacobian comes from the one-step layers: the backward of one unit vector per row returns one
-row of the Jacobian each, so that the equations of a cell are written only once.
+The Jacobian comes from the step of the cell and its way back: one unit vector per row gives one row
+of the Jacobian each, so that the equations of a cell are written only once.
 """
 
 from deepnlp.backend import Array, HostArray, asnumpy, xp
@@ -130,13 +130,15 @@ def step_jacobian(
     >>> step_jacobian(layer, xp.zeros(1), xp.zeros(1))    # tanh'(0) Wh
     array([[0.5]])
     """
-    a = layer._input_product(x[None])[0]  # the bias of a step whose input is zero
-    step = layer.one_step(xp.zeros((1, len(a))), a)
-    step.astype("float64")
     states = [h_prev] if c_prev is None else [h_prev, c_prev]
     S = layer.H * len(states)
+    a, *before = (
+        xp.tile(array.astype("float64"), (S, 1))
+        for array in (layer._input_product(x[None])[0], *states)
+    )
+    step, step_backward, weights = layer.formula()
+    weights = [w.astype("float64") if isinstance(w, xp.ndarray) else w for w in weights]
+    _, saved = step(a, *before, *weights)
     rows = xp.eye(S, dtype="float64")  # the gradient of each output, one per row
-    before = [xp.tile(state.astype("float64"), (S, 1)) for state in states]
-    step.forward(xp.zeros((S, 1), dtype="float64"), *before)
-    _, *gradients = step.backward(*xp.split(rows, len(states), axis=1))
+    _, gradients = step_backward(*xp.split(rows, len(states), axis=1), saved, *weights)
     return asnumpy(xp.concatenate(gradients, axis=1))

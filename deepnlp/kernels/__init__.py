@@ -2,17 +2,19 @@
 
 A *kernel* is a function whose formula stands where a reader looks for it: the steps of the LSTM in
 ``layers/lstm.py``, the rule of Adam in ``optimizers/adaptive.py``. That is its plain form, the
-reference in the tests. It may have a quick form for a backend: a function of the same name that
-takes the same arguments and gives the same results,
+reference in the tests. It may have a quick form for a backend: a function in the table ``FORMS``
+of a module here, which takes the same arguments and gives the same results,
 
 - on NumPy in :mod:`deepnlp.kernels.fast`: few passes over memory, blocks that stay in the cache,
   work shared out between threads;
 - on CuPy in :mod:`deepnlp.kernels.cuda`: one launch on the device for many operations.
 
 A call of the kernel goes to the quick form of the backend in use. Where there is none, or where
-it returns ``NotImplemented`` because of the types it was given, the plain form is called. The plain
-form can be chosen for all kernels or for some: ``DEEPNLP_KERNELS=plain`` in the environment,
-``deepnlp.kernels.use("plain")``, or for a while ``with deepnlp.kernels.using("plain"): ...``.
+it returns ``NotImplemented`` because of the types it was given, the plain form is called. So it is
+where a function that the plain form computes with has been edited or replaced, with a warning
+(:mod:`deepnlp.kernels.formulas`): what is read is what runs. The plain form can be chosen for all
+kernels or for some: ``DEEPNLP_KERNELS=plain`` in the environment, ``deepnlp.kernels.use("plain")``,
+or for a while ``with deepnlp.kernels.using("plain"): ...``.
 """
 
 from __future__ import annotations
@@ -20,14 +22,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, update_wrapper
+from functools import cache, partial, update_wrapper
 from typing import Any
 
 from deepnlp import backend
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.errors import DeepNLPError
+from deepnlp.kernels.formulas import Formula, plain_form
 
-__all__ = ["NAMES", "Kernel", "kernel", "use", "using"]
+__all__ = [
+    "NAMES", "Kernel", "back_of", "kernel", "plain_form", "use", "using", "without_quick_form",
+]  # fmt: skip
 
 CHOICES = ("quick", "plain")
 
@@ -55,11 +60,16 @@ QUICK_FORMS = {"numpy": _numpy_forms, "cupy": _cupy_forms}  # imported when they
 
 
 class Kernel:
-    """A function with its plain form and quick forms; a call goes to the one in use."""
+    """A function with its plain form and quick forms; a call goes to the one in use.
 
-    def __init__(self, plain: Callable[..., Any]) -> None:
+    A kernel that goes back has the form of its ``forward``, whose results it takes, and the formula
+    of both is one.
+    """
+
+    def __init__(self, plain: Callable[..., Any], forward: Kernel | None = None) -> None:
         self.plain = plain
         self.name = plain.__name__
+        self.formula: Formula = Formula(self.name) if forward is None else forward.formula
         self.choice = _from_environment()
         update_wrapper(self, plain)
 
@@ -76,13 +86,25 @@ class Kernel:
         forms = QUICK_FORMS.get(backend.name())
         if self.choice == "plain" or forms is None:
             return self.plain
-        return getattr(forms(), self.name, self.plain)
+        quick = forms().FORMS.get(self.name)
+        return self.plain if quick is None or not self.formula.is_current() else quick
 
 
-def kernel(plain: Callable[..., Any]) -> Kernel:
+def kernel(plain: Callable[..., Any], forward: Kernel | None = None) -> Kernel:
     """Decorator: make a function the plain form of a kernel."""
-    _KERNELS[plain.__name__] = Kernel(plain)
+    _KERNELS[plain.__name__] = Kernel(plain, forward)
     return _KERNELS[plain.__name__]
+
+
+def back_of(forward: Kernel) -> Callable[..., Kernel]:
+    """Decorator: make a function the plain form of the kernel that goes back through another."""
+    return partial(kernel, forward=forward)
+
+
+def without_quick_form() -> list[Kernel]:
+    """Return the kernels that have a quick form on the backend in use, and run the plain one."""
+    forms = QUICK_FORMS[backend.name()]().FORMS if backend.name() in QUICK_FORMS else {}
+    return [_KERNELS[name] for name in forms if _KERNELS[name].form() is _KERNELS[name].plain]
 
 
 def _from_environment() -> str:

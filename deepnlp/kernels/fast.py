@@ -19,13 +19,6 @@ from deepnlp.backend.functions import column_sums, masked_softmax, split_gates
 from deepnlp.backend.threads import even_blocks, in_parallel
 from deepnlp.kernels.steps import ElementWise, LSTMSteps
 
-__all__ = [
-    "add_rows", "affine_nll", "at_every_place", "attention", "attention_backward",
-    "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "layer_norm",
-    "layer_norm_backward", "lstm_steps", "rows_to_score", "softmax_nll", "softmax_nll_backward",
-    "sum_by_id", "update_all",
-]  # fmt: skip
-
 BLOCK = 1 << 19  # scores of a block: 2 MB of float32, about what a core's own cache holds
 ROWS = 1024  # most rows of a block
 NARROWEST = 128  # fewest columns of a block, where there are as many
@@ -279,9 +272,6 @@ def gelu_tanh(x: Array) -> tuple[Array, Array]:
     return y, slope
 
 
-gelu_tanh_backward = gelu_backward
-
-
 def layer_norm(x: Array, g: Array, b: Array | None, eps: float) -> tuple[Array, Any]:
     """Means as products with a vector, the rest in place."""
     D = x.shape[-1]
@@ -431,3 +421,25 @@ def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:
         some_rows,
         [(update, rows) for update in updates for rows in cache_blocks(update.W.shape, arrays=3)],
     )
+
+
+FORMS: dict[str, Callable[..., Any]] = {
+    "add_rows": add_rows,
+    "affine_nll": affine_nll,
+    "at_every_place": at_every_place,
+    "attention": attention,
+    "attention_backward": attention_backward,
+    "gelu": gelu,
+    "gelu_backward": gelu_backward,
+    "gelu_tanh": gelu_tanh,
+    "gelu_tanh_backward": gelu_backward,
+    "layer_norm": layer_norm,
+    "layer_norm_backward": layer_norm_backward,
+    "lstm_steps": lstm_steps,
+    "rows_to_score": rows_to_score,
+    "softmax_nll": softmax_nll,
+    "softmax_nll_backward": softmax_nll_backward,
+    "sum_by_id": sum_by_id,
+    "update_all": update_all,
+}
+"""The quick form of each kernel that has one on NumPy."""

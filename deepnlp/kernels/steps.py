@@ -73,6 +73,22 @@ class Steps:
             for number, width in enumerate(self._widths)
         ]
 
+    def over_time(self, number: int, width: int | None = None) -> Array:
+        """The array (T, N, width) of a number among what each step saved, of all steps."""
+        raise NotImplementedError
+
+    def rows_over_time(self, number: int, width: int | None = None) -> Array:
+        """The same as a matrix (T N, width)."""
+        return steps_as_rows(self.over_time(number, width))
+
+    def outputs(self) -> Array:
+        """Return h of all steps, (T, N, H)."""
+        return self.states[0][1:]
+
+    def from_above(self, dhs: Array) -> Array:
+        """Return the gradients with respect to the outputs, (T, N, H), in the type of the steps."""
+        return dhs.astype(self.a.dtype, copy=False)
+
     def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
         """Step t back: da_t, and the gradients with respect to the states number t.
 
@@ -88,6 +104,26 @@ class Steps:
         overwritten, those with respect to the first.
         """
         return None
+
+
+class StepsAround(Steps):
+    """Steps that do more than those inside; so there is no form of the whole loop."""
+
+    def __init__(self, inside: Steps) -> None:
+        self.inside, self.a, self.states = inside, inside.a, inside.states
+
+    def forward(self, t: int) -> None:
+        """Step t of those inside."""
+        self.inside.forward(t)
+
+    def begin_backward(self) -> None:
+        """Find memory for the gradients."""
+        self.inside.begin_backward()
+        self.da = self.inside.da
+
+    def over_time(self, number: int, width: int | None = None) -> Array:
+        """Return what those inside saved."""
+        return self.inside.over_time(number, width)
 
 
 class PlainSteps(Steps):
@@ -191,3 +227,9 @@ class LSTMSteps(Steps):
         da, (dc_prev,) = self.da[0][t], dc
         self._parts.step_backward(dh_above, dh_next, dc_prev, self.a[t], self._tanh_c[t], da)
         return self._times_Wh_T(da), dc_prev
+
+
+def steps_as_rows(x: Array) -> Array:
+    """(T, N, D) as the matrix (T N, D), without a copy."""
+    T, N, D = x.shape
+    return x.reshape(T * N, D)

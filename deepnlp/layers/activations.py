@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from deepnlp.backend import Array, erf, functions, xp
-from deepnlp.kernels import kernel
+from deepnlp.kernels import back_of, kernel
 from deepnlp.layer import Layer
 
 
@@ -111,7 +111,7 @@ def gelu(x: Array) -> tuple[Array, Any]:
     return x * Phi, (x, Phi)
 
 
-@kernel
+@back_of(gelu)
 def gelu_backward(dy: Array, saved: Any) -> Array:
     """dx = dy (Phi(x) + x phi(x)), where phi(x) = exp(-x^2 / 2) / sqrt(2 pi) is dPhi / dx."""
     x, Phi = saved
@@ -125,7 +125,7 @@ def gelu_tanh(x: Array) -> tuple[Array, Any]:
     return 0.5 * x * (1 + t), (x, t)
 
 
-@kernel
+@back_of(gelu_tanh)
 def gelu_tanh_backward(dy: Array, saved: Any) -> Array:
     """dx = dy ((1 + t) / 2 + x (1 - t^2) a (1 + 3 b x^2) / 2)."""
     x, t = saved

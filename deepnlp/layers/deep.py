@@ -1,17 +1,16 @@
 """Deep recurrent networks: a transition of several layers, and an output of several layers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, tanh_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
-from deepnlp.kernels.steps import PlainSteps, Steps
 from deepnlp.layer import Sequential
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.dense import TimeAffine
-from deepnlp.layers.recurrent import States, TimeRecurrent, steps_as_rows
+from deepnlp.layers.recurrent import States, TimeRecurrent
 from deepnlp.parameter import Parameter
 
 
@@ -82,6 +81,7 @@ class TimeDeepTransition(TimeRecurrent):
         self.Ws = [self._weight(f"W{k}", W, "H H", H=H) for k, W in enumerate(Ws, 2)]
         self.bs = [self._weight(f"b{k}", b, "H", H=H) for k, b in enumerate(bs, 2)]
         self.S = None if S is None else self._weight("S", S, "H H", H=H)
+        self._gradients = 1 + len(self.Ws)
 
     @classmethod
     def init(
@@ -118,21 +118,22 @@ class TimeDeepTransition(TimeRecurrent):
         S = matrix() if shortcut else None
         return super().init(D, H, rng, dtype, Ws=Ws, bs=bs, S=S, **options)
 
-    def _steps(self, a: Array, start: States) -> Steps:
+    def formula(self) -> Any:
+        """Return :func:`transition_step` and its way back, with the weights of the transition."""
         Ws, bs = [W.value for W in self.Ws], [b.value for b in self.bs]
         weights = self.Wh.value, Ws, bs, None if self.S is None else self.S.value
-        cell, new = (transition_step, transition_step_backward), self._workspace
-        return PlainSteps(*cell, a, start, weights, new, gradients=1 + len(Ws))
+        return transition_step, transition_step_backward, weights
 
-    def _accumulate_recurrent(self, steps: Any) -> None:
-        h_prev, da = steps_as_rows(steps.states[0][:-1]), [steps_as_rows(da) for da in steps.da]
+    def _accumulate_recurrent(
+        self, h_prev: Array, da: Sequence[Array], saved: Callable[..., Array]
+    ) -> None:
         # a_1 = x_t Wx + h_(t-1) Wh + b and a_L = ... + h_(t-1) S, all steps at once
         self.Wh.accumulate_product(h_prev.T, da[0])
         if self.S is not None:
             self.S.accumulate_product(h_prev.T, da[-1])
         # a_k = z_(k-1) W_k + b_k
         for k, (W, b) in enumerate(zip(self.Ws, self.bs, strict=True)):
-            W.accumulate_product(steps_as_rows(steps.over_time(k)).T, da[k + 1])
+            W.accumulate_product(saved(k).T, da[k + 1])
             b.accumulate(column_sums(da[k + 1]))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from deepnlp.backend import Array, Rng, asarray, check_number, host_generator, xp
 from deepnlp.backend.ownership import claim
 from deepnlp.backend.random import philox_uint16
-from deepnlp.kernels import kernel
+from deepnlp.kernels import back_of, kernel
 from deepnlp.layer import Layer
 from deepnlp.options import Option
 
@@ -28,7 +28,7 @@ def dropout(
     return x * scaled_mask, scaled_mask
 
 
-@kernel
+@back_of(dropout)
 def dropout_backward(dy: Array, saved: Any) -> Array:
     """dx = mask * dy / (1 - p): what was zeroed gets no gradient."""
     return dy * saved

@@ -14,19 +14,19 @@ With ``reset_after`` the reset gate acts after the product, n = tanh(x Wx_n + b_
 p = h_prev Wh + bh, so that a step has one product and not two.
 
 The file goes from the equations to the layers: :func:`gru_step` and :func:`gru_step_backward`,
-then :class:`GRU`, one step with all its gradients, and :class:`TimeGRU`, T steps. The loop over
-time is in ``recurrent.py``. On NumPy TimeGRU runs these equations; its quick form on a GPU is
-``kernels/cuda/gru.cu``.
+then :class:`GRU`, one step, and :class:`TimeGRU`, T steps. The gradients of the weights and the
+loop over time are in ``recurrent.py``. On NumPy TimeGRU runs these equations; its quick form on a
+GPU is ``kernels/cuda/gru.cu``.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
-from deepnlp.backend.products import product
 from deepnlp.kernels import kernel
 from deepnlp.kernels.steps import New, PlainSteps, Steps
-from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
+from deepnlp.layers.recurrent import OneStep, Recurrent, States, TimeRecurrent
 from deepnlp.parameter import Parameter
 
 
@@ -106,6 +106,8 @@ class _GRUWeights(Recurrent):
     """Weights of the three gates r, z, n, for one step and for T steps."""
 
     gates = "rzn"
+    loop = gru_steps
+    init_options = ("reset_after",)
 
     def __init__(
         self, Wx: Any, Wh: Any, b: Any, bh: Any = None, reset_after: bool = False, **options: Any
@@ -115,6 +117,8 @@ class _GRUWeights(Recurrent):
             raise ValueError(f"{type(self).__name__}: bh belongs to the form with reset_after=True")
         self.bh = None if bh is None else self._weight("bh", bh, "3H", **{"3H": 3 * self.H})
         self.reset_after = reset_after
+        self.products = {} if reset_after else {"n": 0}  # p_n = u Wh_n
+        self._gradients = 2 if reset_after else 1
 
     @classmethod
     def init(
@@ -137,28 +141,25 @@ class _GRUWeights(Recurrent):
         reset_after : bool
             The form with bh.
         **options
-            Other arguments of the constructor, such as ``stateful``.
+            ``scheme``, and other arguments of the constructor, such as ``stateful``.
         """
         bh = Parameter.zeros(3 * H, dtype=dtype, name="bh") if reset_after else None
         return super().init(D, H, rng, dtype, bh=bh, reset_after=reset_after, **options)
 
-    def _hidden(self) -> tuple[Array, Array | None, bool]:
-        """Wh, bh and the form, as a step takes them."""
-        return self.Wh.value, None if self.bh is None else self.bh.value, self.reset_after
+    def formula(self) -> Any:
+        """Return :func:`gru_step` and its way back, with Wh, bh and the form."""
+        bh = None if self.bh is None else self.bh.value
+        return gru_step, gru_step_backward, (self.Wh.value, bh, self.reset_after)
 
-    def _hidden_backward(self, h_prev: Array, u: Array, dp: Array) -> None:
-        """dWh and dbh from the rows of one or all steps: h_prev and u (n, H), dp (n, 3H)."""
-        if self.reset_after:  # p = h_prev Wh + bh
-            self.Wh.accumulate_product(h_prev.T, dp)
-        else:  # p_r, p_z = h_prev Wh_r, h_prev Wh_z and p_n = u Wh_n
-            H2 = 2 * self.H
-            dWh = [product(h_prev.T, dp[:, :H2]), product(u.T, dp[:, H2:])]
-            self.Wh.accumulate(xp.concatenate(dWh, axis=1))
+    def _accumulate_recurrent(
+        self, h_prev: Array, da: Sequence[Array], saved: Callable[..., Array]
+    ) -> None:
+        super()._accumulate_recurrent(h_prev, da, saved)  # p = h_prev Wh + bh
         if self.bh is not None:
-            self.bh.accumulate(column_sums(dp))
+            self.bh.accumulate(column_sums(da[-1]))
 
 
-class GRU(_GRUWeights):
+class GRU(_GRUWeights, OneStep):
     r"""One step of a gated recurrent unit.
 
     .. math::
@@ -203,20 +204,11 @@ class GRU(_GRUWeights):
 
     def forward(self, x: Array, h_prev: Array) -> Array:
         """New state from x and the state before."""
-        a = self._input_product(x)  # x Wx + b
-        (h,), saved = gru_step(a, h_prev, *self._hidden())
-        self.save_for_backward(x, h_prev, saved)
-        return h
+        return self._forward(x, h_prev)[0]
 
-    def backward(self, dh: Array) -> tuple[Array, Array]:
+    def backward(self, dh: Array) -> tuple[Array, ...]:
         """(dx, dh_prev) from dh; dWx, dWh, db and dbh accumulate."""
-        x, h_prev, saved = self.saved()
-        das, (dh_prev,) = gru_step_backward(dh, saved, *self._hidden())
-        # a = x Wx + b, and p the products of h_prev and u = saved[0] with Wh
-        da, dp = das[0], das[-1]
-        self._hidden_backward(h_prev, saved[0], dp)  # dWh, dbh
-        dx = self._input_product_backward(x, da)  # with dWx and db
-        return dx, dh_prev
+        return self._backward(dh)
 
 
 class TimeGRU(_GRUWeights, TimeRecurrent):
@@ -267,16 +259,3 @@ class TimeGRU(_GRUWeights, TimeRecurrent):
         stateful: bool = False,
     ) -> None:
         super().__init__(Wx, Wh, b, bh, reset_after, stateful=stateful)
-
-    def _steps(self, a: Array, start: States) -> Steps:
-        return gru_steps(a, start, *self._hidden(), self._workspace)
-
-    def one_step(self, Wx: Any, b: Any) -> GRU:
-        """A GRU with the values of Wh and bh, and other weights Wx and b."""
-        Wh, bh, reset_after = self._hidden()
-        return GRU(Wx, Wh, b, bh, reset_after)
-
-    def _accumulate_recurrent(self, steps: Any) -> None:
-        h_prev = steps.states[0][:-1]
-        u = h_prev if self.reset_after else steps.over_time(0)
-        self._hidden_backward(*(steps_as_rows(array) for array in (h_prev, u, steps.da[-1])))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from deepnlp.backend import Array, asarray, check_ids, xp
+from deepnlp.kernels.steps import Steps, StepsAround
 from deepnlp.layer import expect
 
 
@@ -34,6 +35,40 @@ def past_end(owner: str, lengths: Any, N: int, T: int) -> Array:
     """
     lengths = check_lengths(owner, lengths, N, T)
     return xp.arange(T) >= lengths[:, None]
+
+
+class EndedSteps(StepsAround):
+    """Steps of sequences of which some end early, where ``ended`` (T, N, 1) is true.
+
+    Past its end a sequence holds its states, its outputs are zero, and nothing flows back from
+    there but through the states that it held.
+    """
+
+    def __init__(self, inside: Steps, ended: Array) -> None:
+        super().__init__(inside)
+        self.ended = ended
+
+    def forward(self, t: int) -> None:
+        """Step t; the states of a sequence that has ended stay."""
+        self.inside.forward(t)
+        for state in self.states:
+            xp.copyto(state[t + 1], state[t], where=self.ended[t])
+
+    def outputs(self) -> Array:
+        """Return h of all steps, zero past the end."""
+        return xp.where(self.ended, 0, self.states[0][1:])
+
+    def from_above(self, dhs: Array) -> Array:
+        """Return the gradients with respect to the outputs: zero where these are zero anyway."""
+        return xp.where(self.ended, 0, self.inside.from_above(dhs))
+
+    def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
+        """Step t back; the gradients of states that were held pass as they are."""
+        held = [gradient.copy() for gradient in (dh_next, *dc)]  # a step may overwrite them
+        stepped = self.inside.backward(t, dh_above, dh_next, *dc)
+        for da in self.da:  # what a step past the end wrote there counts for nothing
+            xp.copyto(da[t], 0, where=self.ended[t])
+        return tuple(xp.where(self.ended[t], *both) for both in zip(held, stepped))
 
 
 def reverse_by_length(x: Array, lengths: Any = None) -> Array:

@@ -26,7 +26,7 @@ from typing import Any
 from deepnlp.backend import Array, check_ids, functions, xp
 from deepnlp.backend.arrays import check_range
 from deepnlp.backend.products import affine, product
-from deepnlp.kernels import kernel
+from deepnlp.kernels import back_of, kernel, plain_form
 from deepnlp.layer import Layer, keeping
 from deepnlp.layers.dense import rows
 
@@ -50,7 +50,7 @@ def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Any]:
     return xp.log(total) - s_t, total
 
 
-@kernel
+@back_of(softmax_nll)
 def softmax_nll_backward(s: Array, t: Array, saved: Any, dnll: Array) -> Array:
     """Back through :func:`softmax_nll`: ds_nj = dnll_n (p_nj - [j = t_n]).
 
@@ -66,7 +66,7 @@ def softmax_nll_backward(s: Array, t: Array, saved: Any, dnll: Array) -> Array:
 @kernel
 def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
     """:func:`softmax_nll` of the scores x W + b, (n, D) times (D, V), with nothing saved."""
-    nll, _ = softmax_nll.plain(x @ W, b, t)
+    nll, _ = plain_form(softmax_nll)(x @ W, b, t)
     return nll
 
 

@@ -17,11 +17,11 @@ steps. In a simple recurrent layer (``rnn.py``) there is one way back, through W
 tanh, and what is multiplied by the same matrix at each step mostly vanishes or explodes.
 
 The file goes from the equations to the layers: :func:`lstm_step` and :func:`lstm_step_backward`,
-then :class:`LSTM`, one step with all its gradients, and :class:`TimeLSTM`, T steps. The loop over
-time, the same for all cells, is in ``recurrent.py``. TimeLSTM runs a quick form of the steps, whose
-results differ by rounding alone: on NumPy ``lstm_steps`` in ``kernels/fast.py``, which works in
-place, on a GPU ``kernels/cuda/lstm.cu``, or ``loop.cu``, which has the loop too.
-``DEEPNLP_KERNELS=plain`` lets it run the steps below.
+then :class:`LSTM`, one step, and :class:`TimeLSTM`, T steps. The gradients of the weights, which
+follow from da, and the loop over time are the same for all cells: ``recurrent.py``. TimeLSTM runs
+a quick form of the steps, whose results differ by rounding alone: on NumPy ``lstm_steps`` in
+``kernels/fast.py``, which works in place, on a GPU ``kernels/cuda/lstm.cu``, or ``loop.cu``, which
+has the loop too. Where a step below is edited, it is what runs, in place of the quick form.
 
 ``python -m deepnlp.layers.lstm`` checks the gradients of a step against slopes of its forward, and
 prints how much of a gradient is left after 50 steps of an RNN and of LSTMs, and how much of it
@@ -31,12 +31,11 @@ comes through c alone; the rest comes through h.
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, seed, xp
-from deepnlp.backend.functions import column_sums, sigmoid, split_gates
+from deepnlp.backend.functions import sigmoid, split_gates
 from deepnlp.backend.initialisers import uniform
-from deepnlp.backend.products import product
-from deepnlp.kernels import kernel
+from deepnlp.kernels import Kernel, kernel
 from deepnlp.kernels.steps import New, PlainSteps, Steps
-from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent
+from deepnlp.layers.recurrent import OneStep, Recurrent, States, TimeRecurrent
 from deepnlp.parameter import View
 
 LARGEST_BIAS = 1000.0  # far beyond the 30 or so at which a forget gate is open or shut for good
@@ -64,7 +63,7 @@ def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[
     A name such as dh stands for dL/dh, the gradient of the loss L with respect to h. Takes dh and
     dc (N, H); dc is what comes from later steps. Gives da (N, 4H), in a tuple since other cells
     have two such arrays, and (dh_prev, dc_prev), each (N, H). The gradients of the weights follow
-    from da, in :meth:`LSTM.backward`.
+    from da, in ``recurrent.py``.
     """
     c_prev, i, f, g, o, tanh_c = saved
     # h = o * tanh(c): the gradient of a factor is dh times the other factor
@@ -93,7 +92,7 @@ def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[
 def lstm_steps(a: Array, start: States, Wh: Array, new: New) -> Steps:
     """The steps through a sequence, for the loop over time, from a (T, N, 4H) and (h_0, c_0).
 
-    ``new(name, shape, dtype)`` gives memory. What has this name in ``kernels/`` is the quick form.
+    ``new(name, shape, dtype)`` gives memory.
     """
     return PlainSteps(lstm_step, lstm_step_backward, a, start, (Wh,), new)
 
@@ -103,6 +102,8 @@ class _LSTMWeights(Recurrent):
 
     gates = "ifgo"
     _states = ("h", "c")
+    loop: Kernel | None = lstm_steps
+    init_options: tuple[str, ...] = ("forget_bias",)
     Wx: View
 
     @classmethod
@@ -112,7 +113,9 @@ class _LSTMWeights(Recurrent):
         H: int,
         rng: Rng = None,
         dtype: Any = "float32",
-        forget_bias: float = 1.0,
+        forget_bias: float | None = None,
+        *,
+        scheme: str = "uniform",
         **options: Any,
     ) -> Self:
         """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero but for the gate f.
@@ -123,12 +126,17 @@ class _LSTMWeights(Recurrent):
             Sizes of input and state.
         rng : numpy.random.Generator, optional
         dtype : data-type
-        forget_bias : float
-            With 1 the gate starts mostly open, f about 0.73; with 0 it starts half open.
+        forget_bias : float, optional
+            With 1, the default, the gate starts mostly open, f about 0.73; with 0, the default of
+            the book, it starts half open.
+        scheme : {"uniform", "book"}
+            Book: matrices from N(0, 1) / sqrt(fan-in).
         **options
             Other arguments of the constructor, such as ``stateful``.
         """
-        layer = super().init(D, H, rng, dtype, **options)
+        layer = super().init(D, H, rng, dtype, scheme=scheme, **options)
+        if forget_bias is None:
+            forget_bias = 1.0 if scheme == "uniform" else 0.0
         if not abs(forget_bias) <= LARGEST_BIAS:
             raise ValueError(
                 f"{cls.__name__}: forget_bias should be from {-LARGEST_BIAS:g} to "
@@ -137,8 +145,12 @@ class _LSTMWeights(Recurrent):
         layer.b.value[H : 2 * H] = forget_bias  # the second block of b, that of the gate f
         return layer
 
+    def formula(self) -> Any:
+        """Return :func:`lstm_step` and its way back, with Wh."""
+        return lstm_step, lstm_step_backward, (self.Wh.value,)
 
-class LSTM(_LSTMWeights):
+
+class LSTM(_LSTMWeights, OneStep):
     r"""One step of an LSTM.
 
     .. math::
@@ -175,25 +187,12 @@ class LSTM(_LSTMWeights):
 
     def forward(self, x: Array, h_prev: Array, c_prev: Array) -> tuple[Array, Array]:
         """(h, c) from x and the state before."""
-        self._expect_step(x, h_prev=h_prev, c_prev=c_prev)
-        a = self._input_product(x)  # x Wx + b
-        (h, c), saved = lstm_step(a, h_prev, c_prev, self.Wh.value)
-        self.save_for_backward(x, h_prev, saved)
+        h, c = self._forward(x, h_prev, c_prev)
         return h, c
 
-    def backward(self, dh: Array, dc: Array) -> tuple[Array, Array, Array]:
+    def backward(self, dh: Array, dc: Array) -> tuple[Array, ...]:
         """(dx, dh_prev, dc_prev) from the gradients of both outputs; dWx, dWh, db accumulate."""
-        x, h_prev, saved = self.saved()
-        self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
-        self._expect("dc", dc, "N H", N=x.shape[0], H=self.H)
-        (da,), (dh_prev, dc_prev) = lstm_step_backward(dh, dc, saved, self.Wh.value)
-        # a = x Wx + h_prev Wh + b: x and h_prev each have a row of their own; the N rows share the
-        # weights, whose gradients are sums over them
-        dx = product(da, self.Wx.value.T)  # da Wx^T, on several threads where it is large
-        self.Wx.accumulate_product(x.T, da)  # dWx
-        self.Wh.accumulate_product(h_prev.T, da)  # dWh
-        self.b.accumulate(column_sums(da))  # db
-        return dx, dh_prev, dc_prev
+        return self._backward(dh, dc)
 
 
 class TimeLSTM(_LSTMWeights, TimeRecurrent):
@@ -237,13 +236,6 @@ class TimeLSTM(_LSTMWeights, TimeRecurrent):
     >>> layer.c.shape
     (2, 5)
     """
-
-    def _steps(self, a: Array, start: States) -> Steps:
-        return lstm_steps(a, start, self.Wh.value, self._workspace)
-
-    def one_step(self, Wx: Any, b: Any) -> LSTM:
-        """An LSTM with the values of Wh, and other weights Wx and b."""
-        return LSTM(Wx, self.Wh.value, b)
 
 
 def _largest_error() -> float:

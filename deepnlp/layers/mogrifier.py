@@ -17,17 +17,15 @@ The gates of the rounds need h, so x Wx cannot be made of all steps before the l
 weights' gradients are made of all steps after it, as in every recurrent layer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, sigmoid
-from deepnlp.backend.initialisers import fan_in_bound, uniform
+from deepnlp.backend.initialisers import drawn, fan_in_bound
 from deepnlp.backend.products import product
-from deepnlp.kernels.steps import PlainSteps, Steps
 from deepnlp.layers.lstm import TimeLSTM, lstm_step, lstm_step_backward
-from deepnlp.layers.recurrent import States, steps_as_rows
-from deepnlp.parameter import Parameter
+from deepnlp.layers.recurrent import States
 
 Rounds = Sequence[tuple[Array, Array]]  # L_i and R_i
 
@@ -128,6 +126,9 @@ class TimeMogrifierLSTM(TimeLSTM):
     (2, 4, 5)
     """
 
+    loop = None  # no quick form
+    init_options = ("forget_bias", "rounds", "rank")
+
     def __init__(
         self,
         Wx: Any,
@@ -148,6 +149,7 @@ class TimeMogrifierLSTM(TimeLSTM):
             L = self._weight(f"L{i}", L, f"{by} k", **sizes)
             self.Ls.append(L)
             self.Rs.append(self._weight(f"R{i}", R, f"k {to}", k=L.shape[1], **sizes))
+        self._gradients = [self.D, *(R.shape[1] for R in self.Rs), 4 * self.H]
 
     @classmethod
     def init(
@@ -156,9 +158,11 @@ class TimeMogrifierLSTM(TimeLSTM):
         H: int,
         rng: Rng = None,
         dtype: Any = "float32",
-        forget_bias: float = 1.0,
+        forget_bias: float | None = None,
         rounds: int = 5,
         rank: int = 40,
+        *,
+        scheme: str = "uniform",
         **options: Any,
     ) -> Self:
         """Fresh weights: as of an LSTM, and L and R from U(-1/sqrt(fan-in), 1/sqrt(fan-in)).
@@ -169,20 +173,25 @@ class TimeMogrifierLSTM(TimeLSTM):
             Sizes of input and state.
         rng : numpy.random.Generator, optional
         dtype : data-type
-        forget_bias : float
+        forget_bias : float, optional
             Of the gate f.
         rounds, rank : int
             r and k.
+        scheme : {"uniform", "book"}
+            Book: matrices from N(0, 1) / sqrt(fan-in).
         **options
             Other arguments of the constructor, such as ``stateful``.
         """
-        sizes = [(H, D) if i % 2 == 0 else (D, H) for i in range(rounds)]
-
-        def matrix(rows: int, columns: int) -> Parameter:
-            return Parameter(uniform((rows, columns), fan_in_bound(rows), rng, dtype))
-
-        Ls, Rs = [matrix(by, rank) for by, _ in sizes], [matrix(rank, to) for _, to in sizes]
-        return super().init(D, H, rng, dtype, forget_bias, Ls=Ls, Rs=Rs, **options)
+        shapes = [
+            ((D, rank), (rank, H)) if i % 2 else ((H, rank), (rank, D)) for i in range(rounds)
+        ]
+        blank = [[xp.zeros(shape, dtype) for shape in pair] for pair in shapes]
+        Ls, Rs = ([*side] for side in zip(*blank, strict=True)) if blank else ([], [])
+        layer = super().init(D, H, rng, dtype, forget_bias, scheme=scheme, Ls=Ls, Rs=Rs, **options)
+        for weight in (*layer.Ls, *layer.Rs):  # drawn last, as they came last to the LSTM
+            bound = fan_in_bound(weight.shape[0])
+            weight.value = drawn(scheme, weight.shape, bound, rng, dtype)
+        return layer
 
     def _input_product(self, x: Array) -> Array:
         """The input as it is: x Wx + b is made in each step, of what the rounds make of x."""
@@ -191,28 +200,22 @@ class TimeMogrifierLSTM(TimeLSTM):
     def _input_product_backward(self, x: Array, da: Array) -> Array:
         return da.copy()  # da is memory of the layer
 
-    def _steps(self, x: Array, start: States) -> Steps:
+    def formula(self) -> Any:
+        """Return :func:`mogrifier_step` and its way back, with all weights."""
         rounds = [(L.value, R.value) for L, R in zip(self.Ls, self.Rs)]
         weights = self.Wx.value, self.Wh.value, self.b.value, rounds
-        widths = [self.D, *(R.shape[1] for R in self.Rs), 4 * self.H]
-        cell = mogrifier_step, mogrifier_step_backward
-        return PlainSteps(*cell, x, start, weights, self._workspace, widths)
+        return mogrifier_step, mogrifier_step_backward, weights
 
-    def _accumulate_recurrent(self, steps: Any) -> None:
-        _, *dus, da = [steps_as_rows(array) for array in steps.da]
+    def _accumulate_recurrent(
+        self, _h_prev: Array, da: Sequence[Array], saved: Callable[..., Array]
+    ) -> None:
+        _, *dus, da_t = da
         # a_t = x Wx + h Wh + b, with x and h after the rounds, all steps at once
-        x, h = (
-            steps_as_rows(steps.over_time(k, width)) for k, width in enumerate((self.D, self.H))
-        )
-        self.Wx.accumulate_product(x.T, da)
-        self.Wh.accumulate_product(h.T, da)
-        self.b.accumulate(column_sums(da))
+        self.Wx.accumulate_product(saved(0, self.D).T, da_t)
+        self.Wh.accumulate_product(saved(1, self.H).T, da_t)
+        self.b.accumulate(column_sums(da_t))
         # u_i = by L_i R_i
         for i, (L, R, du) in enumerate(zip(self.Ls, self.Rs, dus, strict=True)):
-            by = steps_as_rows(steps.over_time(2 + 3 * i, L.shape[0]))
+            by = saved(2 + 3 * i, L.shape[0])
             R.accumulate_product(product(by, L.value).T, du)
             L.accumulate_product(by.T, product(du, R.value.T))
-
-    def one_step(self, Wx: Any, b: Any) -> Any:
-        """An error: there is no layer of one step."""
-        raise TypeError("TimeMogrifierLSTM has no layer of one step")

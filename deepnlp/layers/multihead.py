@@ -25,7 +25,7 @@ from deepnlp.backend import Array, Rng, check_number, xp
 from deepnlp.backend.functions import masked_softmax, softmax_grad
 from deepnlp.backend.products import TILE, batched_product, filled
 from deepnlp.backend.threads import slices
-from deepnlp.kernels import kernel
+from deepnlp.kernels import back_of, kernel
 from deepnlp.layer import Layer, expect, keeping, no_backward
 from deepnlp.layers.dense import Affine
 from deepnlp.layers.dropout import Dropout
@@ -48,7 +48,7 @@ def attention(
     return a
 
 
-@kernel
+@back_of(attention)
 def attention_backward(
     dy: Array,
     saved: tuple[Array, Array, Array, Array, Array | None],
@@ -162,6 +162,7 @@ class HeadedAttention(Layer):
         (read,) = self._heads(y)
         blocks = slices(T, max(1, rows)) or [slice(0, 0)]
         by_tiles = y.dtype.char == "d" and y.size and S
+        by_tiles = by_tiles and attention_by_tiles.formula.is_current()
         attend = attention_by_tiles if by_tiles else attention
         for t in blocks:
             unseen = hidden if hidden is None or hidden.shape[2] == 1 else hidden[:, :, t]

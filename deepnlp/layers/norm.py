@@ -6,7 +6,7 @@ from typing import Any
 
 from deepnlp.backend import Array, check_number, xp
 from deepnlp.backend.functions import column_sums
-from deepnlp.kernels import kernel
+from deepnlp.kernels import back_of, kernel
 from deepnlp.layer import Layer
 from deepnlp.layers.dense import rows
 from deepnlp.parameter import Parameter
@@ -21,7 +21,7 @@ def layer_norm(x: Array, g: Array, b: Array | None, eps: float) -> tuple[Array, 
     return (g * n if b is None else g * n + b), (n, r)
 
 
-@kernel
+@back_of(layer_norm)
 def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
     """dx = r (dn - mean(dn) - n mean(dn n)), with dn = g dy; and dg, the sum of dy n."""
     n, r = saved

@@ -2,23 +2,27 @@
 
 The loop over time stands here once, in the forward and the backward of :class:`TimeRecurrent`. A
 cell (``rnn.py``, ``lstm.py``, ``gru.py``, ``deep.py``) is what happens at one step and one step
-back: the :class:`deepnlp.kernels.steps.Steps` that a layer makes for each sequence.
+back: two functions, which :meth:`Recurrent.formula` names. :class:`OneStep` is a layer of one step
+of them, :class:`TimeRecurrent` one of T steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, asarray, asnumpy, check_shape, xp
 from deepnlp.backend.functions import column_sums
-from deepnlp.backend.initialisers import fan_in_bound, uniform
+from deepnlp.backend.initialisers import drawn, fan_in_bound
 from deepnlp.backend.ownership import claim
 from deepnlp.backend.products import affine, product
 from deepnlp.backend.threads import one_blas_thread
-from deepnlp.kernels.steps import States, Steps
+from deepnlp.kernels import Kernel
+from deepnlp.kernels.steps import PlainSteps, States, Steps, StepsAround, steps_as_rows
 from deepnlp.layer import Layer, no_backward
-from deepnlp.layers.lengths import past_end
+from deepnlp.layers.lengths import EndedSteps, past_end
 from deepnlp.parameter import Parameter
 
 
@@ -31,9 +35,20 @@ class Recurrent(Layer):
     ----------
     gates : str
         A letter for each block, in their order: ``"ifgo"`` for an LSTM.
+    products : dict of str to int
+        Gates whose block of Wh does not multiply h_prev, and which number it multiplies of what a
+        step saves: ``{"n": 0}`` for a GRU.
+    init_options : tuple of str
+        Options of :meth:`init` beside the sizes, which a model may pass on.
+    loop : Kernel or None
+        The steps through a sequence, where there is a quick form of them.
     """
 
     gates = "h"
+    products: Mapping[str, int] = MappingProxyType({})
+    loop: Kernel | None = None
+    init_options: tuple[str, ...] = ()
+    _gradients: int | Sequence[int] = 1  # arrays that a step back gives first: see Steps
     _states: tuple[str, ...] = ("h",)
 
     def __init__(self, Wx: Any, Wh: Any, b: Any) -> None:
@@ -49,7 +64,16 @@ class Recurrent(Layer):
         self.b = self._weight("b", b, letters, **size)
 
     @classmethod
-    def init(cls, D: int, H: int, rng: Rng = None, dtype: Any = "float32", **options: Any) -> Self:
+    def init(
+        cls,
+        D: int,
+        H: int,
+        rng: Rng = None,
+        dtype: Any = "float32",
+        *,
+        scheme: str = "uniform",
+        **options: Any,
+    ) -> Self:
         """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
 
         Parameters
@@ -58,13 +82,47 @@ class Recurrent(Layer):
             Sizes of input and state.
         rng : numpy.random.Generator, optional
         dtype : data-type
+        scheme : {"uniform", "book"}
+            Book: matrices from N(0, 1) / sqrt(fan-in).
         **options
-            Other arguments of the constructor, such as ``stateful``.
+            Other arguments of the constructor, such as ``stateful``; ``input_matrix=False`` leaves
+            out Wx.
         """
         bound, width = fan_in_bound(H), len(cls.gates) * H
-        Wx = Parameter(uniform((D, width), bound, rng, dtype), "Wx")
-        Wh = Parameter(uniform((H, width), bound, rng, dtype), "Wh")
+        Wx = None
+        if options.pop("input_matrix", True):
+            Wx = Parameter(drawn(scheme, (D, width), bound, rng, dtype), "Wx")
+        Wh = Parameter(drawn(scheme, (H, width), bound, rng, dtype), "Wh")
         return cls(Wx, Wh, Parameter.zeros(width, dtype=dtype, name="b"), **options)
+
+    def formula(self) -> tuple[Callable[..., Any], Callable[..., Any], Sequence[Any]]:
+        """Return the step of the cell, the step back, and the weights that both read.
+
+        ``step(a, *states, *weights)`` takes a = x Wx + b (N, G H) and the states before, and gives
+        the states after it and what the step back needs, each in a tuple.
+        ``step_backward(*dstates, saved, *weights)`` gives da, in a tuple too, and the gradients
+        with respect to the states before the step.
+        """
+        raise TypeError(f"{type(self).__name__} has no formula")
+
+    def _accumulate_recurrent(
+        self, h_prev: Array, da: Sequence[Array], saved: Callable[..., Array]
+    ) -> None:
+        """The gradients of the recurrent weights, from the rows of one step or of all.
+
+        ``saved(k)`` gives the rows of number k of what the steps saved.
+        """
+        # a = x Wx + h_prev Wh + b
+        if not self.products:
+            self.Wh.accumulate_product(h_prev.T, da[-1])
+            return
+        # or, for some gates, a = x Wx + u Wh + b
+        dWh, end = [], 0
+        for number, gates in groupby(self.gates, self.products.get):
+            start, end = end, end + len([*gates]) * self.H
+            left = h_prev if number is None else saved(number)
+            dWh.append(product(left.T, da[-1][:, start:end]))
+        self.Wh.accumulate(xp.concatenate(dWh, axis=1))
 
     def start(self, N: int) -> States:
         """A state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
@@ -107,6 +165,30 @@ class Recurrent(Layer):
             self._expect(name, state, "N H", N=x.shape[0], H=self.H)
 
 
+class OneStep(Recurrent):
+    """A recurrent layer of one step: from x (N, D) and the states before to those after it."""
+
+    def _forward(self, x: Array, *states: Array) -> States:
+        """The new states."""
+        self._expect_step(x, **{f"{name}_prev": s for name, s in zip(self._states, states)})
+        step, _, weights = self.formula()
+        after, saved = step(self._input_product(x), *states, *weights)
+        self.save_for_backward(x, states[0], saved)
+        return after
+
+    def _backward(self, *dstates: Array) -> tuple[Array, ...]:
+        """dx and the gradients with respect to the states before; those of the weights add up."""
+        x, h_prev, saved = self.saved()
+        for name, gradient in zip(self._states, dstates):
+            self._expect(f"d{name}", gradient, "N H", N=x.shape[0], H=self.H)
+        _, step_backward, weights = self.formula()
+        da, before = step_backward(*dstates, saved, *weights)
+        # a = x Wx + h_prev Wh + b: x and h_prev each have a row of their own; the N rows share the
+        # weights, whose gradients are sums over them
+        self._accumulate_recurrent(h_prev, da, lambda number, *_: saved[number])  # dWh
+        return self._input_product_backward(x, da[0]), *before  # with dWx and db
+
+
 class TimeRecurrent(Recurrent):
     """A recurrent layer over T steps, which carries its state from one call to the next.
 
@@ -145,14 +227,6 @@ class TimeRecurrent(Recurrent):
         self.dh0: Array | None = None
         self._reset_own_state()
 
-    def _steps(self, a: Array, start: States) -> Steps:
-        """The steps of this cell from a = x Wx + b (T, N, G H), which they may overwrite."""
-        raise TypeError(f"{type(self).__name__} has no steps")
-
-    def one_step(self, Wx: Any, b: Any) -> Any:
-        """The layer of one step with the values of Wh, and other weights Wx and b."""
-        raise TypeError(f"{type(self).__name__} has no layer of one step")
-
     # --- The loop over time -------------------------------------------------------------------
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
@@ -170,27 +244,18 @@ class TimeRecurrent(Recurrent):
         array (N, T, H)
         """
         self._expect("x", x, "N T D", D=self.D)
-        N, T, _ = x.shape
-        x, ended = time_first(x), None
-        if lengths is not None:  # what x holds past the end, even NaN, has no influence
-            ended = past_end(type(self).__name__, lengths, N, T).T[..., None]  # (T, N, 1)
-            x = xp.where(ended, 0, x)
-        a = self._input_product(steps_as_rows(x))
+        x, ended = self._until_end(time_first(x), lengths)
+        T, N, _ = x.shape
+        a = self._input_product(steps_as_rows(x))  # of all steps at once
         steps = self._steps(a.reshape(T, N, a.shape[1]), self._start(N, a.dtype))
-        at_once = ended is None and steps.forward_all()  # a quick form of the loop
+        steps = steps if ended is None else EndedSteps(steps, ended)
         with one_blas_thread():
-            for t in range(0 if at_once else T):
-                steps.forward(t)
-                if ended is not None:  # past its end a sequence holds its state
-                    for state in steps.states:
-                        xp.copyto(state[t + 1], state[t], where=ended[t])
-
-        self.save_for_backward(x, steps, ended)
+            if not steps.forward_all():  # a quick form of the whole loop
+                for t in range(T):
+                    steps.forward(t)
+        self.save_for_backward(x, steps)
         self._finish(*(state[T] for state in steps.states))
-        y = batch_first(steps.states[0][1:]).copy()  # the saved states stay as they are
-        if ended is not None:
-            y[batch_first(ended)[..., 0]] = 0
-        return y
+        return batch_first(steps.outputs()).copy()  # the saved states stay as they are
 
     def backward(self, dhs: Array, dh: Array | None = None, dc: Array | None = None) -> Array:
         """Backpropagation through time, last step first.
@@ -208,48 +273,49 @@ class TimeRecurrent(Recurrent):
         array (N, T, D)
             dx. The gradients with respect to the first state are left in ``dh0`` and ``dc0``.
         """
-        x, steps, ended = self.saved()
+        x, steps = self.saved()
         T, N, _ = x.shape
         self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
-        dhs = time_first(dhs).astype(steps.a.dtype, copy=False)
-        if ended is not None:  # the output past the end is zero whatever the input
-            dhs = xp.where(ended, 0, dhs)
+        dhs = steps.from_above(time_first(dhs))
         # with respect to the states after step t: what comes back from the steps that follow it
         dstates = self._final_gradients(N, steps.a.dtype, dh, dc)
-
+        steps = steps if self.watch is None else WatchedSteps(steps, self.watch, x)
         with one_blas_thread():
             steps.begin_backward()
-            first = None  # what a quick form of the loop gives, where no step is looked at
-            if self.watch is None and ended is None:
-                first = steps.backward_all(dhs, *dstates)
-            dstates = dstates if first is None else first
-            for t in reversed(range(T if first is None else 0)):
-                before = dstates
-                if self.watch is not None or ended is not None:  # a step back may overwrite them
-                    before = tuple(gradient.copy() for gradient in dstates)
-                if self.watch is not None:
-                    h_prev, *c_prev = (state[t] for state in steps.states)
-                    self.watch(t, x[t], h_prev, dhs[t] + before[0], *c_prev, *before[1:])
-                # the state h goes to the layer above, dhs[t], and to the next step: a sum
-                dstates = steps.backward(t, dhs[t], *dstates)
-                if ended is not None:  # past its end a sequence held its state
-                    both = zip(before, dstates)
-                    dstates = tuple(xp.where(ended[t], held, stepped) for held, stepped in both)
-        if ended is not None:  # what the steps past the end wrote there counts for nothing
-            for da in steps.da:
-                xp.copyto(da, 0, where=ended)
-        for name, gradient in zip(self._states, dstates):
-            setattr(self, f"d{name}0", gradient)
-        self._accumulate_recurrent(steps)
+            first = steps.backward_all(dhs, *dstates)  # a quick form of the whole loop
+            if first is None:
+                for t in reversed(range(T)):
+                    # the state h goes to the layer above, dhs[t], and to the next step: a sum
+                    dstates = steps.backward(t, dhs[t], *dstates)
+        self._keep_first(dstates if first is None else first)
+        h_prev, da = steps.states[0][:-1], [*map(steps_as_rows, steps.da)]
+        self._accumulate_recurrent(steps_as_rows(h_prev), da, steps.rows_over_time)
         # a = x Wx + b, all steps at once
-        dx = self._input_product_backward(steps_as_rows(x), steps_as_rows(steps.da[0]))
+        dx = self._input_product_backward(steps_as_rows(x), da[0])
         return batch_first(dx.reshape(T, N, self.D))
 
-    def _accumulate_recurrent(self, steps: Steps) -> None:
-        """The gradients of the recurrent weights from all steps at once."""
-        # a_t = x_t Wx + h_(t-1) Wh + b
-        h_prev, da = steps.states[0][:-1], steps.da[-1]
-        self.Wh.accumulate_product(steps_as_rows(h_prev).T, steps_as_rows(da))
+    def _until_end(self, x: Array, lengths: Any) -> tuple[Array, Array | None]:
+        """x (T, N, D) with zeros past the ends, and where that is (T, N, 1); None for nowhere."""
+        if lengths is None:
+            return x, None
+        T, N, _ = x.shape
+        ended = past_end(type(self).__name__, lengths, N, T).T[..., None]
+        return xp.where(
+            ended, 0, x
+        ), ended  # what x holds past the end, even NaN, is without effect
+
+    def _keep_first(self, dstates: States) -> None:
+        """Leave the gradients with respect to the first states in ``dh0`` and ``dc0``."""
+        for name, gradient in zip(self._states, dstates):
+            setattr(self, f"d{name}0", gradient)
+
+    def _steps(self, a: Array, start: States) -> Steps:
+        """The steps of this cell from a = x Wx + b (T, N, G H), which they may overwrite."""
+        step, step_backward, weights = self.formula()
+        if self.loop is not None and self.loop.formula.holds(step, step_backward):
+            return self.loop(a, start, *weights, self._workspace)
+        cell = step, step_backward, a, start, weights, self._workspace
+        return PlainSteps(*cell, self._gradients)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """One step from a given state: (N, D) to h (N, H) and the state after it.
@@ -383,6 +449,21 @@ class TimeRecurrent(Recurrent):
             setattr(self, name, None if state is None else state.astype(dtype))
 
 
+class WatchedSteps(StepsAround):
+    """Steps whose way back is observed: see :attr:`TimeRecurrent.watch`."""
+
+    def __init__(self, inside: Steps, watch: Callable[..., None], x: Array) -> None:
+        super().__init__(inside)
+        self.watch, self.x = watch, x
+
+    def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
+        """Show the observer step t, then go back through it."""
+        h_prev, *c_prev = (state[t] for state in self.states)
+        later = [gradient.copy() for gradient in dc]  # a step may overwrite them
+        self.watch(t, self.x[t], h_prev, dh_above + dh_next, *c_prev, *later)
+        return self.inside.backward(t, dh_above, dh_next, *dc)
+
+
 def time_first(x: Array) -> Array:
     """(N, T, D) as (T, N, D) in contiguous memory, so that each step is one block."""
     return xp.ascontiguousarray(x.transpose(1, 0, 2))
@@ -391,9 +472,3 @@ def time_first(x: Array) -> Array:
 def batch_first(x: Array) -> Array:
     """(T, N, H) seen as (N, T, H), without a copy."""
     return x.transpose(1, 0, 2)
-
-
-def steps_as_rows(x: Array) -> Array:
-    """(T, N, D) as the matrix (T N, D), without a copy."""
-    T, N, D = x.shape
-    return x.reshape(T * N, D)

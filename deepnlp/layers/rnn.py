@@ -11,9 +11,9 @@ each step back the gradient is multiplied by a slope, at most 1, and by the same
 steps it has vanished, or exploded if Wh is large. That is what ``lstm.py`` and ``gru.py`` mend.
 
 The file goes from the equations to the layers: :func:`rnn_step` and :func:`rnn_step_backward`,
-then :class:`RNN`, one step with all its gradients, and :class:`TimeRNN`, T steps. The loop over
-time is in ``recurrent.py``. On NumPy TimeRNN runs these equations; its quick form on a GPU is
-``kernels/cuda/rnn.cu``.
+then :class:`RNN`, one step, and :class:`TimeRNN`, T steps. The gradients of the weights and the
+loop over time are in ``recurrent.py``. On NumPy TimeRNN runs these equations; its quick form on a
+GPU is ``kernels/cuda/rnn.cu``.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from deepnlp.backend import Array, xp
 from deepnlp.backend.functions import relu, relu_grad, tanh_grad
 from deepnlp.kernels import kernel
 from deepnlp.kernels.steps import New, PlainSteps, Steps
-from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent
+from deepnlp.layers.recurrent import OneStep, Recurrent, States, TimeRecurrent
 
 ACTIVATIONS = ("tanh", "relu")
 
@@ -55,13 +55,25 @@ def rnn_steps(a: Array, start: States, Wh: Array, activation: str, new: New) -> 
     return PlainSteps(rnn_step, rnn_step_backward, a, start, (Wh, activation), new)
 
 
-def _activation(owner: str, name: str) -> str:
-    if name not in ACTIVATIONS:
-        raise ValueError(f"{owner}: activation should be 'tanh' or 'relu', got {name!r}")
-    return name
+class _RNNWeights(Recurrent):
+    """Weights and function of a simple recurrent layer, for one step and for T steps."""
+
+    loop = rnn_steps
+    init_options = ("activation", "input_matrix")
+
+    def __init__(self, Wx: Any, Wh: Any, b: Any, activation: str = "tanh", **options: Any) -> None:
+        super().__init__(Wx, Wh, b, **options)
+        if activation not in ACTIVATIONS:
+            name = type(self).__name__
+            raise ValueError(f"{name}: activation should be 'tanh' or 'relu', got {activation!r}")
+        self.activation = activation
+
+    def formula(self) -> Any:
+        """Return :func:`rnn_step` and its way back, with Wh and the function f."""
+        return rnn_step, rnn_step_backward, (self.Wh.value, self.activation)
 
 
-class RNN(Recurrent):
+class RNN(_RNNWeights, OneStep):
     r"""One step of a simple recurrent layer.
 
     .. math:: h = f(x W_x + h_{prev} W_h + b)
@@ -95,28 +107,16 @@ class RNN(Recurrent):
 
     axes = "N D, N H -> N H"
 
-    def __init__(self, Wx: Any, Wh: Any, b: Any, activation: str = "tanh") -> None:
-        super().__init__(Wx, Wh, b)
-        self.activation = _activation(type(self).__name__, activation)
-
     def forward(self, x: Array, h_prev: Array) -> Array:
         """h = f(x Wx + h_prev Wh + b)."""
-        a = self._input_product(x)  # x Wx + b
-        (h,), saved = rnn_step(a, h_prev, self.Wh.value, self.activation)
-        self.save_for_backward(x, h_prev, saved)
-        return h
+        return self._forward(x, h_prev)[0]
 
-    def backward(self, dh: Array) -> tuple[Array, Array]:
+    def backward(self, dh: Array) -> tuple[Array, ...]:
         """(dx, dh_prev) from dh; dWx, dWh, db accumulate."""
-        x, h_prev, saved = self.saved()
-        (da,), (dh_prev,) = rnn_step_backward(dh, saved, self.Wh.value, self.activation)
-        # a = x Wx + h_prev Wh + b
-        self.Wh.accumulate_product(h_prev.T, da)  # dWh
-        dx = self._input_product_backward(x, da)  # with dWx and db
-        return dx, dh_prev
+        return self._backward(dh)
 
 
-class TimeRNN(TimeRecurrent):
+class TimeRNN(_RNNWeights, TimeRecurrent):
     r"""A simple recurrent layer over T steps.
 
     .. math:: h_t = f(x_t W_x + h_{t-1} W_h + b), \qquad t = 1, \dots, T
@@ -157,12 +157,4 @@ class TimeRNN(TimeRecurrent):
     def __init__(
         self, Wx: Any, Wh: Any, b: Any, activation: str = "tanh", stateful: bool = False
     ) -> None:
-        super().__init__(Wx, Wh, b, stateful)
-        self.activation = _activation(type(self).__name__, activation)
-
-    def _steps(self, a: Array, start: States) -> Steps:
-        return rnn_steps(a, start, self.Wh.value, self.activation, self._workspace)
-
-    def one_step(self, Wx: Any, b: Any) -> RNN:
-        """An RNN with the values of Wh, and other weights Wx and b."""
-        return RNN(Wx, self.Wh.value, b, self.activation)
+        super().__init__(Wx, Wh, b, activation, stateful=stateful)

@@ -1,1 +1,1 @@
-"""What only the lessons use: exercises and their checks, experiments, figures."""
+"""What the lessons and chapters use: exercises and their checks, options of a script."""

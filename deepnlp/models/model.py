@@ -13,7 +13,8 @@ from deepnlp.layers import Embedding
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models.options import Ids
 from deepnlp.options import Option, options_of
-from deepnlp.parameter import Parameter, View
+from deepnlp.parameter import View
+from deepnlp.summaries import titled
 from deepnlp.text import Vocabulary
 from deepnlp.vectors import WordVectors
 
@@ -173,36 +174,8 @@ class Model(Layer):
         rounds = sum(3 * R.shape[1] for layer in layers for R in getattr(layer, "Rs", ()))
         return rounds + sum(7 * H + 2 * gates for H, gates in (layer.Wh.shape for layer in layers))
 
-    def summary(self) -> str:
-        """Options that differ from their defaults, and a table of the parameters and their ties."""
+    def _title(self) -> str:
+        """The name of the class, with the options that are not at their defaults."""
         defaults = inspect.signature(type(self)).parameters
-        options = ", ".join(
-            f"{name}={f'<{len(value):,} ids>' if name.endswith('_ids') else repr(value)}"
-            for name, value in self._config.items()
-            if value != defaults[name].default
-        )
-        weights: dict[int, tuple[str, View]] = {}
-        for name, weight in self._owned(View):
-            weights.setdefault(id(weight), (name, weight))  # once, if layers share it as it is
-        first_names: dict[Parameter, str] = {}
-        rows = []
-        for name, weight in weights.values():
-            known = [f"= {first_names[base]}" for base in weight.bases if base in first_names]
-            new = [base for base in weight.bases if base not in first_names]
-            first_names |= dict.fromkeys(new, name)
-            shape = " x ".join(f"{n:,}" for n in weight.shape)
-            rows.append((name, shape, ", ".join(filter(None, [_sizes(new), *known, weight.how]))))
-        left, middle = (max(len(row[column]) for row in rows) for column in (0, 1))
-        lines = [f"  {name:<{left}}  {shape:>{middle}}  {size}" for name, shape, size in rows]
-        total, dtype = self.size(), self.parameters()[0].dtype
-        end = f"  {total:,} parameters, {total * dtype.itemsize / 1e6:.1f} MB as {dtype}"
-        return "\n".join([f"{type(self).__name__}({options})", *lines, end])
-
-
-def _sizes(bases: list[Parameter]) -> str:
-    """How many numbers there are in Parameters, and how many of them are frozen."""
-    size = sum(base.value.size for base in bases)
-    frozen = sum(base.value.size for base in bases if not base.trainable)
-    if frozen in (0, size):
-        return f"{size:,}{'  frozen' if frozen else ''}" if bases else ""
-    return f"{size:,}, {frozen:,} of them frozen"
+        options = getattr(self, "_config", {}).items()
+        return titled(self, {n: v for n, v in options if v != defaults[n].default})

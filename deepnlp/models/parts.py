@@ -5,76 +5,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from deepnlp.backend import Array, Rng
-from deepnlp.backend.initialisers import normal, uniform
+from deepnlp.backend.initialisers import drawn, normal
 from deepnlp.layer import Layer
 from deepnlp.layers import (
     Affine,
     Residual,
     Tanh,
     TimeBidirectional,
-    TimeGRU,
-    TimeLSTM,
-    TimeMogrifierLSTM,
-    TimeRNN,
     TimeStacked,
 )
 from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
 from deepnlp.layers.attention import DotAttention, GeneralAttention
-from deepnlp.layers.recurrent import States, TimeRecurrent
-from deepnlp.models.options import CELLS
+from deepnlp.layers.recurrent import States
+from deepnlp.models.options import CELLS, cell_options
 from deepnlp.parameter import Parameter
-
-
-class Draw:
-    """Fresh weights of an RNNLM by their role, in one of the two schemes."""
-
-    def __init__(self, scheme: str, embed_bound: float, dtype: Any, rng: Rng) -> None:
-        self.bounds = {"embedding": embed_bound, "output": 0.1, "L": 0.01}
-        self.scheme, self.dtype, self.rng = scheme, dtype, rng
-
-    def __call__(self, role: str, shape: tuple[int, int], H: int = 1) -> Array:
-        """A matrix; H is the size of the state of the layer that recurrent weights belong to."""
-        if self.scheme == "uniform":
-            bound = self.bounds.get(role, 1 / math.sqrt(H))
-            return uniform(shape, bound, self.rng, self.dtype)
-        std = 0.01 if role == "embedding" else 1 / math.sqrt(shape[0])
-        return normal(shape, std, self.rng, self.dtype)
-
-
-def fresh_recurrent(
-    cell: str,
-    draw: Draw,
-    D: int,
-    H: int,
-    forget_bias: float | None,
-    reset_after: bool,
-    activation: str,
-    input_matrix: bool,
-    rounds: int = 0,
-    rank: int = 0,
-) -> TimeRecurrent:
-    """A recurrent layer from D inputs to H units, which carries its state from text to text.
-
-    ``rounds`` and ``rank`` are those of a Mogrifier LSTM.
-    """
-    width = len(CELLS[cell].gates) * H
-    Wx = Parameter(draw("Wx", (D, width), H), "Wx") if input_matrix else None
-    Wh = Parameter(draw("Wh", (H, width), H), "Wh")
-    b = Parameter.zeros(width, dtype=draw.dtype, name="b")
-    if cell == "rnn":
-        return TimeRNN(Wx, Wh, b, activation, stateful=True)
-    if cell == "gru":
-        bh = Parameter.zeros(width, dtype=draw.dtype, name="bh") if reset_after else None
-        return TimeGRU(Wx, Wh, b, bh, reset_after, stateful=True)
-    if forget_bias is None:
-        forget_bias = 1.0 if draw.scheme == "uniform" else 0.0
-    b.value[H : 2 * H] = forget_bias
-    if not rounds:
-        return TimeLSTM(Wx, Wh, b, stateful=True)
-    sizes = [(D, H) if i % 2 else (H, D) for i in range(rounds)]
-    Ls = [Parameter(draw("round", (by, rank), by), "L") for by, _ in sizes]
-    Rs = [Parameter(draw("round", (rank, to), rank), "R") for _, to in sizes]
-    return TimeMogrifierLSTM(Wx, Wh, b, Ls, Rs, stateful=True)
 
 
 def stack_of(
@@ -90,13 +34,13 @@ def stack_of(
     reset_after: bool = False,
 ) -> TimeStacked:
     """Layers of one kind, from D inputs to H units, or to H in each direction."""
-    of_cell: Any = {"lstm": {"forget_bias": forget_bias}, "gru": {"reset_after": reset_after}}
+    of_cell = cell_options(cell, {"forget_bias": forget_bias, "reset_after": reset_after})
 
-    def one(D: int) -> Any:
-        return CELLS[cell].init(D, H, rng, dtype, **of_cell.get(cell, {}))
+    def layer(D: int) -> Any:
+        return CELLS[cell].init(D, H, rng, dtype, **of_cell)
 
     sizes = [D] + [2 * H if bidirectional else H] * (layers - 1)
-    made = [TimeBidirectional(one(D), one(D)) if bidirectional else one(D) for D in sizes]
+    made = [TimeBidirectional(layer(D), layer(D)) if bidirectional else layer(D) for D in sizes]
     return TimeStacked(*made, dropout=dropout, rng=rng)
 
 
@@ -117,9 +61,8 @@ def draw_as_in_the_book(model: Layer, embeddings: Sequence[Parameter], rng: Rng)
     """Normal matrices: embeddings from N(0, 1) / 100, others over sqrt(fan-in)."""
     for parameter in model.parameters():
         if len(parameter.shape) == 2:
-            is_table = any(parameter is table for table in embeddings)
-            std = 0.01 if is_table else 1 / math.sqrt(parameter.shape[0])
-            parameter.value = normal(parameter.shape, std, rng, parameter.dtype)
+            std = 0.01 if any(parameter is table for table in embeddings) else None
+            parameter.value = drawn("book", parameter.shape, 0, rng, parameter.dtype, std)
 
 
 def draw_by_depth(blocks: Sequence[Layer], rng: Rng, std: float = 0.02) -> None:

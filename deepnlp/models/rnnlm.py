@@ -1,21 +1,18 @@
 """The recurrent language model: stacked LSTM, GRU or RNN layers, with or without weight tying."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Any
 
-from deepnlp.backend import Array, HostArray, Rng, asarray, xp
+from deepnlp.backend import Array, Rng, asarray, xp
+from deepnlp.backend.initialisers import drawn
 from deepnlp.layer import Layer, Sequential, expect
-from deepnlp.layers import AffineSoftmaxWithLoss, AugmentedLoss, TimeAffine, TimeDropout, WeightDrop
-from deepnlp.layers.embedding import Embedding, EmbeddingDropout
-from deepnlp.layers.lstm import LARGEST_BIAS
-from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActivationRegularisation
-from deepnlp.layers.rnn import ACTIVATIONS
+from deepnlp.layers import AffineSoftmaxWithLoss, TimeAffine, TimeDropout
+from deepnlp.layers.embedding import Embedding
 from deepnlp.models import options
 from deepnlp.models.language_model import LayeredModel
-from deepnlp.models.parts import Draw, fresh_recurrent
-from deepnlp.models.word_rows import OutputWords, frozen_in_part
-from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View
 
 
@@ -41,8 +38,9 @@ class RNNLM(LayeredModel):
         H, size of a hidden state; 8,8,4 for one a layer. The last is the H of the output.
     layers : int
         Number of recurrent layers.
-    cell : {"lstm", "gru", "rnn"}
-        Recurrent layer.
+    cell : {"lstm", "gru", "rnn", "mogrifier"}, or a cell of one's own
+        Recurrent layer. A key of ``deepnlp.models.options.CELLS``, such as
+        :func:`~deepnlp.models.options.cell_of_file` gives for a class in a file.
     tie : {"none", "tied", "tied+L"}
         Tied: the output weight is the embedding, transposed (D = H); tied+L: a matrix L between.
         ``"none"`` gives the output a separate matrix (H, V). ``"tied"`` is that of Press and Wolf
@@ -51,31 +49,8 @@ class RNNLM(LayeredModel):
         D != H, as Wx is its P_DH.
     dropout : float
         Probability of zeroing a number between layers.
-    input_dropout : float, optional
-        The same for the word vectors; by default as dropout.
-    output_dropout : float, optional
-        The same for the last layer's states; by default as dropout.
-    embed_dropout : float
-        Probability of leaving out a word, wherever it is read in a window
-        (:class:`~deepnlp.layers.EmbeddingDropout`).
-    weight_drop : float
-        Probability of zeroing a weight of W_h for a window (:class:`~deepnlp.layers.WeightDrop`).
-    ar : float
-        Alpha, weight of the mean square of the last layer's states after dropout. Like ``tar`` and
-        ``augment`` it is added to the loss while training
-        (:class:`~deepnlp.layers.ActivationRegularisation`).
-    tar : float
-        Beta, weight of the mean square of their changes from step to step, before dropout
-        (:class:`~deepnlp.layers.TemporalActivationRegularisation`).
-    augment : float
-        Gamma, weight of the augmented loss, as a fraction of its temperature (Inan et al. 2017).
-        See :class:`~deepnlp.layers.AugmentedLoss`.
-    augment_temperature : float
-        Tau of the augmented loss.
     output_bias : bool
         Whether each word's score has a bias.
-    locked_dropout : bool
-        One dropout mask for all steps of a window (variational dropout).
     init : {"uniform", "book"}
         Distribution of fresh weights: uniform (Gulordava et al. 2018), or book (normal).
         ``"uniform"``: embedding from U(-embed_bound, embed_bound), a separate output matrix from
@@ -88,43 +63,22 @@ class RNNLM(LayeredModel):
         Lstm: initial bias of the forget gate; by default 1, for book 0.
     activation : {"tanh", "relu"}
         Nonlinearity of an rnn cell.
-    input_matrix : bool
-        Rnn: an input matrix Wx in the first layer; without it D = H. Its form is then
-        h = f(x + h_prev Wh + b).
-    mogrifier_rounds : int
-        Lstm: rounds in which input and state scale each other before each step; 0 for none
-        (:class:`~deepnlp.layers.TimeMogrifierLSTM`).
-    mogrifier_rank : int
-        Rank of the two matrices of a round.
     reset_after : bool
         Gru: reset gate after the recurrent product, as in cuDNN.
     embedding : array (V, D), optional
         A pre-trained matrix to start from.
-    freeze_embedding : bool
-        Leave the embedding as it starts; with vectors, only the words that the file has. With
-        tying, the output weight stays too (L and b are trained).
-    trained_ids : sequence of int, optional
-        With ``freeze_embedding``: words whose vectors are trained all the same, such as those that
-        a file of vectors lacks.
-    output_ids : sequence of int (K,), optional
-        For an output vocabulary of K words that is another than the input's: for each word that the
-        model predicts its id among those that it reads, or -1 for a word that it only predicts.
-        With tying, a word in both has one vector and any other its own
-        (:class:`~deepnlp.views.SharedRows`). By default the model predicts what it reads.
     dtype : data-type
         Number type of the weights.
     rng : numpy.random.Generator, optional
 
     Notes
     -----
-    ``forward(ids, targets)`` takes integers (N, T) and gives the mean cross-entropy in nats, while
-    training with the terms of ``ar``, ``tar`` and ``augment``, a 0-d array; ``backward()``
-    accumulates all gradients; ``logits(ids)`` gives scores (N, T, V).
-    With ``output_ids`` targets and scores are those of the K words: ``targets(ids)`` gives the
-    targets for ids of a text, ``scores_by_id`` the scores by the ids of a text.
+    ``forward(ids, targets)`` takes integers (N, T) and gives the mean cross-entropy in nats, a 0-d
+    array; ``backward()`` accumulates all gradients; ``logits(ids)`` gives scores (N, T, V).
     The hidden state is carried from call to call (truncated BPTT) until ``reset_state()``.
-    Zaremba, Sutskever and Vinyals 2014; sizes, dropout and weight drop as in AWD-LSTM (Merity,
-    Keskar and Socher 2018).
+    :class:`~deepnlp.models.TiedRNNLM` is the same on one page, for one LSTM;
+    :class:`~deepnlp.models.RegularisedRNNLM` adds what AWD-LSTM does. Zaremba, Sutskever and
+    Vinyals 2014.
 
     Raises
     ------
@@ -144,140 +98,65 @@ class RNNLM(LayeredModel):
     """
 
     starts = ("rng", "embedding")
-    penalty: Any = 0  # what ar, tar and augment added to the last loss
 
     def __init__(
         self,
         vocab_size: int,
         embed_size: options.Size,
-        hidden_size: Annotated[int | list[int], Option(low=1)],
+        hidden_size: options.Sizes,
         layers: options.Layers = 2,
         cell: options.Cell = "lstm",
-        tie: Annotated[str, Option(choices=options.TIES)] = "tied",
+        tie: options.Tie = "tied",
         dropout: options.Probability = 0.5,
         *,
-        input_dropout: Annotated[float | None, Option(low=0, below=1)] = None,
-        output_dropout: Annotated[float | None, Option(low=0, below=1)] = None,
-        embed_dropout: options.Probability = 0.0,
-        weight_drop: options.Probability = 0.0,
-        ar: Annotated[float, Option(low=0)] = 0.0,
-        tar: Annotated[float, Option(low=0)] = 0.0,
-        augment: Annotated[float, Option(low=0)] = 0.0,
-        augment_temperature: Annotated[float, Option(above=0)] = 20.0,
-        output_bias: options.Switch = True,
-        locked_dropout: options.Switch = False,
         init: options.Init = "uniform",
-        embed_bound: Annotated[float, Option(above=0, high=1000)] = 0.1,
-        forget_bias: Annotated[float | None, Option(low=-LARGEST_BIAS, high=LARGEST_BIAS)] = None,
-        activation: Annotated[str, Option(choices=ACTIVATIONS)] = "tanh",
-        input_matrix: options.Switch = True,
-        mogrifier_rounds: Annotated[int, Option(low=0, high=100)] = 0,
-        mogrifier_rank: Annotated[int, Option(low=1)] = 40,
+        embed_bound: options.Bound = 0.1,
+        forget_bias: options.ForgetBias = None,
+        activation: options.Activation = "tanh",
         reset_after: options.Switch = False,
+        output_bias: options.Switch = True,
         embedding: Array | None = None,
-        freeze_embedding: options.Switch = False,
-        trained_ids: options.Ids = None,
-        output_ids: options.Ids = None,
         dtype: options.DType = "float32",
         rng: Rng = None,
     ) -> None:
         self._remember(RNNLM, **locals())
-        V, D, sizes = self.vocab_size, embed_size, _layer_sizes(self._config["hidden_size"], layers)
-        H = sizes[-1]
-        _check_together(self._config, sizes)
-        if embedding is not None:
-            embedding = asarray(embedding)
-            expect("RNNLM", "embedding", embedding, "V D", V=V, D=D)
+        self._build(embedding, rng)
 
-        draw = Draw(init, embed_bound, dtype, rng)
-        rounds = mogrifier_rounds, mogrifier_rank
-        of_cell = forget_bias, reset_after, activation, input_matrix, *rounds
+    def _build(self, embedding: Array | None, rng: Rng) -> None:
+        """Make the layers that the options describe, from the words to the scores."""
+        self._rng, given = rng, self._config
+        V, D, sizes = self.vocab_size, given["embed_size"], _layer_sizes(given)
+        options.refuse("RNNLM", self._misfits(sizes))
+        if embedding is None:
+            embedding = self._draw((V, D), given["embed_bound"], 0.01)
+        embedding = asarray(embedding).astype(given["dtype"])
+        expect("RNNLM", "embedding", embedding, "V D", V=V, D=D)
 
-        def recurrent(D: int, H: int) -> Layer:
-            layer = fresh_recurrent(cell, draw, D, H, *of_cell)
-            return WeightDrop(layer, weight_drop, rng) if weight_drop else layer
-
-        def noise(p: float | None) -> list[Layer]:
-            p = dropout if p is None else p
-            return [TimeDropout(p, locked_dropout, rng)] if p else []
-
-        table = draw("embedding", (V, D)) if embedding is None else embedding.astype(dtype)
-        E: View = Parameter(table, "E", trainable=not freeze_embedding)
-        if trained_ids is not None:
-            E = frozen_in_part(table, trained_ids)
-        embed = EmbeddingDropout(E, embed_dropout, rng) if embed_dropout else Embedding(E)
-        self.layers = [embed, *noise(input_dropout)]
-        *before_last, last = pairwise([D, *sizes])
-        for below, size in before_last:
-            self.layers += [recurrent(below, size), *noise(dropout)]
-        self.layers.append(recurrent(*last))
-        # Terms of the loss while training, each with the number of layers below it
-        slow = [(len(self.layers), TemporalActivationRegularisation(tar))] if tar else []
-        self.layers += noise(output_dropout)
-        small = [(len(self.layers), ActivationRegularisation(ar))] if ar else []
-        self._terms: list[tuple[int, Layer]] = [*slow, *small]
-        if tie == "tied+L":
-            self.layers.append(TimeAffine(Parameter(draw("L", (H, D)), "L")))
-        ids = self._config["output_ids"]
-        self._output = None if ids is None else OutputWords(ids, V)
-        K = self.output_size
-        W: View = E.T
-        if tie == "none":
-            W = Parameter(draw("output", (H, K)), "W")
-        elif self._output is not None:
-            own = draw("embedding", (self._output.apart, D)) if self._output.apart else None
-            W = self._output.rows(E, own).T
-        b = Parameter.zeros(K, dtype=dtype, name="b") if output_bias else None
+        E = self._table(embedding)
+        self.layers = [self._embed(E), *self._noise("input_dropout")]
+        for number, (below, size) in enumerate(pairwise([D, *sizes]), start=1):
+            place = "output_dropout" if number == len(sizes) else "dropout"
+            self.layers += [self._recurrent(below, size), *self._noise(place)]
+        if given["tie"] == "tied+L":
+            self.layers.append(TimeAffine(Parameter(self._draw((sizes[-1], D), 0.01), "L")))
+        is_tied, K = given["tie"] != "none", self.output_size
+        W = self._tied(E) if is_tied else Parameter(self._draw((sizes[-1], K), 0.1), "W")
+        b = Parameter.zeros(K, dtype=given["dtype"], name="b") if given["output_bias"] else None
         self.output = AffineSoftmaxWithLoss(W, b)
-        tau = augment_temperature
-        self._augmented = [AugmentedLoss(W, b, E, augment, tau)] if augment else []
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """The loss of the next words: a number from ids (N, T) and targets (N, T).
-
-        It is the mean cross-entropy and, while training, what ``ar``, ``tar`` and ``augment`` add.
-        The attribute ``penalty`` holds what they add, 0 for nothing.
-        """
+        """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
         self._expect("ids", ids, "N T")
-        x, terms, added = ids, self._terms if self.training else [], []
-        for number, layer in enumerate(self.layers, start=1):
+        x = ids
+        for layer in self.layers:
             x = layer.forward(x)
-            added += [term.forward(x) for below, term in terms if below == number]
-        loss = self.output.forward(x, targets)
-        augmented = self._augmented if self.training else []
-        added += [term.forward(x, targets) for term in augmented]
-        self.save_for_backward(terms, augmented)
-        self.penalty = sum(added)
-        return loss + self.penalty if added else loss
+        return self.output.forward(x, targets)
 
     def backward(self, dloss: Any = 1) -> None:
         """Back through the output and every layer, last to first."""
-        terms, augmented = self.saved()
         gradient = self.output.backward(dloss)
-        for term in augmented:
-            gradient = gradient + term.backward(dloss)
-        for number, layer in reversed([*enumerate(self.layers, start=1)]):
-            for term in (term for below, term in terms if below == number):
-                gradient = gradient + term.backward(dloss)  # its input is this layer's output
+        for layer in reversed(self.layers):
             gradient = layer.backward(gradient)
-
-    def targets(self, ids: HostArray) -> HostArray:
-        """Ids of the words to predict, from those of a text: words it cannot predict are <unk>."""
-        if self._output is None:
-            return ids
-        unk_id = None if self.vocab is None else self.vocab.unk_id
-        if unk_id is None:
-            raise ValueError("RNNLM: with output_ids, model.vocab must say which id <unk> has")
-        return self._output.targets(ids, unk_id)
-
-    @property
-    def output_size(self) -> int:
-        """How many words the model can predict: V, or K."""
-        return self.vocab_size if self._output is None else self._output.size
-
-    def scores_by_id(self, scores: HostArray) -> HostArray:
-        """Scores (..., V) by the ids of a text: -inf for words that are never predicted."""
-        return scores if self._output is None else self._output.scores_by_id(scores)
 
     def start(self, N: int) -> Any:
         """A state of zeros for N texts: that of every layer."""
@@ -314,39 +193,58 @@ class RNNLM(LayeredModel):
         n = asarray(counts).astype("float64") + 1
         b.value = xp.log(n / xp.sum(n)).astype(b.dtype)
 
+    # --- Parts of the model, which a subclass may make otherwise ------------------------------
 
-def _layer_sizes(hidden_size: int | list[int], layers: int) -> list[int]:
+    def _draw(self, shape: tuple[int, int], bound: float, std: float | None = None) -> Array:
+        return drawn(self._config["init"], shape, bound, self._rng, self._config["dtype"], std)
+
+    def _table(self, embedding: Array) -> View:
+        """E (V, D), the vectors of the words that are read."""
+        return Parameter(embedding, "E")
+
+    def _embed(self, E: View) -> Layer:
+        return Embedding(E)
+
+    def _tied(self, E: View) -> View:
+        """The output weight (D, V) where it is tied."""
+        return E.T
+
+    def _recurrent(self, D: int, H: int) -> Any:
+        """A fresh recurrent layer, which carries its state from window to window."""
+        cell, given = self._cell()
+        usual: Any = {"scheme": self._config["init"], "stateful": True}
+        usual |= options.cell_options(cell, given)
+        return options.CELLS[cell].init(D, H, self._rng, self._config["dtype"], **usual)
+
+    def _cell(self) -> tuple[str, dict[str, Any]]:
+        """The name of the cell, and options of which it takes its own."""
+        of_cells = ("forget_bias", "activation", "reset_after")
+        return self._config["cell"], {name: self._config[name] for name in of_cells}
+
+    def _noise(self, place: str) -> list[Layer]:
+        """Dropout at a place: on the word vectors, between layers, or on the last states."""
+        p = self._config["dropout"]
+        return [TimeDropout(p, rng=self._rng)] if p else []
+
+    def _misfits(self, sizes: Sequence[int]) -> dict[str, bool]:
+        """Options that do not fit each other: what to say, and whether it is so."""
+        given, D, H = self._config, self._config["embed_size"], sizes[-1]
+        options.check_cell("RNNLM", given["cell"], reset_after=given["reset_after"])
+        return {
+            "tie='tied' makes the output weight the embedding's transpose, so it needs embed_size "
+            f"= hidden_size (that of the last layer), got {D} and {H}; tie='tied+L' is free of "
+            "that": given["tie"] == "tied" and D != H
+        }
+
+
+def _layer_sizes(given: Mapping[str, Any]) -> list[int]:
     """H of each layer.
 
-    >>> _layer_sizes(8, 2), _layer_sizes([8, 4], 2)
-    ([8, 8], [8, 4])
+    >>> _layer_sizes({"hidden_size": 8, "layers": 2})
+    [8, 8]
     """
-    sizes = [hidden_size] * layers if isinstance(hidden_size, int) else [*hidden_size]
+    H, layers = given["hidden_size"], given["layers"]
+    sizes = [H] * layers if isinstance(H, int) else [*H]
     message = f"hidden_size should be one number, or one for each of {layers} layers, got {sizes}"
     options.refuse("RNNLM", {message: len(sizes) != layers})
     return sizes
-
-
-def _check_together(given: Mapping[str, Any], sizes: Sequence[int]) -> None:
-    """An error where options do not fit each other."""
-    cell, D, H = given["cell"], given["embed_size"], sizes[-1]
-    broken = {
-        "tie='tied' makes the output weight the embedding's transpose, so it needs embed_size = "
-        f"hidden_size (that of the last layer), got {D} and {H}; tie='tied+L' is free of that": (
-            given["tie"] == "tied" and D != H
-        ),
-        "input_matrix=False is the form h = f(x + h_prev Wh + b) of cell='rnn' with embed_size = "
-        f"hidden_size, got cell={cell!r}, {D} and {given['hidden_size']}": (
-            not given["input_matrix"] and (cell != "rnn" or {D} != {*sizes})
-        ),
-        f"mogrifier_rounds are rounds of cell='lstm', got cell={cell!r}": (
-            given["mogrifier_rounds"] > 0 and cell != "lstm"
-        ),
-        "trained_ids belong to freeze_embedding=True": (
-            given["trained_ids"] is not None and not given["freeze_embedding"]
-        ),
-        "the augmented loss compares the vectors of all words that are predicted; with output_ids "
-        "some have none": given["augment"] and given["output_ids"] is not None,
-    }
-    options.check_cell("RNNLM", cell, given["reset_after"])
-    options.refuse("RNNLM", broken)

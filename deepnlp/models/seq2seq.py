@@ -97,8 +97,8 @@ class Seq2Seq(EncoderDecoder):
         H, size of a hidden state.
     layers : int
         Number of recurrent layers, of the encoder and of the decoder.
-    cell : {"lstm", "gru", "rnn"}
-        Recurrent layer.
+    cell : {"lstm", "gru", "rnn", "mogrifier"}, or a cell of one's own
+        Recurrent layer. A key of ``deepnlp.models.options.CELLS``.
     context : {"start", "every"}
         Start: the encoder's state starts the decoder; every: it enters each step too (peeky). With
         attention ``"start"``.
@@ -200,7 +200,7 @@ class Seq2Seq(EncoderDecoder):
 
         E, F = self._embeddings(tie, lambda V: uniform((V, D), 0.1, rng, dtype))
         self.source, self.encoder = dropped(Embedding(E)), stack(D, bidirectional)
-        states = 2 if cell == "lstm" else 1
+        states = len(options.CELLS[cell]._states)
         self.bridge = Bridge(layers, states, width, H, rng, dtype) if bidirectional else None
         self.target = dropped(Embedding(F))
         features = H  # what a step of the decoder gives
@@ -327,7 +327,7 @@ def _check_together(given: Mapping[str, Any]) -> None:
             attention == "dot" and given["bidirectional"]
         ),
     }
-    options.check_cell("Seq2Seq", given["cell"], given["reset_after"])
+    options.check_cell("Seq2Seq", given["cell"], reset_after=given["reset_after"])
     options.refuse("Seq2Seq", {**broken, **broken_ties(given)})
 
 

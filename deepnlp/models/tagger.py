@@ -32,8 +32,8 @@ class Tagger(Model):
         H, size of a hidden state.
     layers : int
         Number of recurrent layers.
-    cell : {"lstm", "gru", "rnn"}
-        Recurrent layer.
+    cell : {"lstm", "gru", "rnn", "mogrifier"}, or a cell of one's own
+        Recurrent layer. A key of ``deepnlp.models.options.CELLS``.
     bidirectional : bool
         Read from both ends, H units each. Otherwise h_t is only the state from left to right, and
         knows nothing of what follows.
@@ -91,7 +91,7 @@ class Tagger(Model):
         rng: Rng = None,
     ) -> None:
         self._remember(Tagger, **locals())
-        options.check_cell("Tagger", cell, reset_after)
+        options.check_cell("Tagger", cell, reset_after=reset_after)
 
         E = Parameter(uniform((vocab_size, embed_size), 0.1, rng, dtype), "E")
         sizes = (cell, embed_size, hidden_size, layers, dropout, dtype, rng)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from deepnlp.plots.fonts import in_any_script
 from deepnlp.plots.style import GREY, cell_borders, headed, saved
 
 COLOURS = "Blues"
@@ -16,6 +17,7 @@ MOST_TOKENS = 64  # of a text whose heads are drawn
 SHOWN_AS = {"\n": "end", "<eos>": "end", " ": "␣"}
 
 
+@in_any_script
 def attention_map(
     source: Sequence[str],
     target: Sequence[str],
@@ -77,6 +79,7 @@ def attention_map(
     return saved(figure, path)
 
 
+@in_any_script
 def attention_heads(
     tokens: Sequence[str],
     weights: np.ndarray[Any, Any],

@@ -6,6 +6,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from deepnlp.plots.fonts import without_raw_warnings
+
 PIXELS_PER_INCH = 160  # of the picture; it is shown at 96 an inch, sharp on dense screens too
 
 
@@ -30,7 +32,8 @@ def show_figures_in_notebooks() -> bool:
 def _as_png(figure: Figure) -> tuple[bytes, dict[str, Any]]:
     """The picture of a figure, and how large to show it."""
     buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=PIXELS_PER_INCH)
+    with without_raw_warnings():
+        figure.savefig(buffer, format="png", dpi=PIXELS_PER_INCH)
     width, height = figure.get_size_inches()
     sizes = {"width": round(96 * width), "height": round(96 * height)}
     return buffer.getvalue(), {**sizes, "alt": described(figure)}

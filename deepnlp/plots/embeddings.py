@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
+from deepnlp.plots.fonts import in_any_script
 from deepnlp.plots.labels import label_words
 from deepnlp.plots.style import GREY, LOOKS, headed, legend_above, saved
 
@@ -22,6 +23,7 @@ class Vectors(Protocol):
     def __getitem__(self, word: str, /) -> HostArray: ...
 
 
+@in_any_script
 def embeddings(
     groups: Mapping[str, Sequence[str]],
     vectors: Vectors,

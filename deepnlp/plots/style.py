@@ -13,6 +13,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from scipy.optimize import isotonic_regression
 
 from deepnlp.files.writing import replacing
+from deepnlp.plots.fonts import without_raw_warnings
 
 # The palette of Okabe and Ito (2008), without its yellow, which is too pale for lines.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -143,7 +144,7 @@ def arrow(
 def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
     """The figure, written where a path is given, to just that path; its suffix says the format."""
     if path is not None:
-        with replacing(path) as file:
+        with replacing(path) as file, without_raw_warnings():
             figure.savefig(file, format=Path(path).suffix[1:].lower() or "png")
     return figure
 

@@ -8,6 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from deepnlp.plots.fonts import in_any_script
 from deepnlp.plots.style import BLACK, GREY, saved, sheet
 
 COLOURS = "Oranges"  # one hue, so that darkness alone shows it, in print too
@@ -16,6 +17,7 @@ WHITE_LETTERS_FROM = 0.72  # share of the scale from which letters are white
 WIDTH, LINE, LEFT, MARGIN, GAP = 7.0, 0.56, 0.18, 0.12, 0.09  # inches
 
 
+@in_any_script
 def surprisal_text(
     tokens: Sequence[str],
     bits: Sequence[float],

@@ -11,7 +11,8 @@ from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_vectors
 from deepnlp.datasets.files import data_folder
 from deepnlp.datasets.vectors import rows_for
-from deepnlp.models import GPT, RNNLM, LanguageModel
+from deepnlp.models import GPT, RNNLM, LanguageModel, RegularisedRNNLM
+from deepnlp.models.regularised_rnnlm import rnnlm_kind
 from deepnlp.options import Option, fill
 
 
@@ -140,13 +141,16 @@ STARTS = pretrained, output_ids, start_from_unigram, start_from_run  # which dec
 
 def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str, Any]) -> RNNLM:
     """The model that options describe, started from a corpus and, if there are any, vectors."""
-    start: dict[str, Any] = {"output_ids": fill(output_ids, options, corpus)}
+    predicted = fill(output_ids, options, corpus)
+    start: dict[str, Any] = {} if predicted is None else {"output_ids": predicted}
     if vectors is not None:
         start["embedding"] = asarray(vectors.matrix)
-        lacking = np.flatnonzero(~vectors.found)
-        if options["freeze_embedding"] and len(lacking):
+        lacking = np.flatnonzero(~vectors.found).tolist()
+        if options["freeze_embedding"] and lacking:
             start["trained_ids"] = lacking
-    model = fill(RNNLM, options, len(corpus.vocab), **start)
+    is_said = options["model"] == "regularised"
+    kind = RegularisedRNNLM if is_said else rnnlm_kind({**options, **start})
+    model = fill(kind, options, len(corpus.vocab), **start)
     model.vocab = corpus.vocab
     fill(start_from_unigram, options, model, corpus)
     fill(start_from_run, options, model)

@@ -12,7 +12,7 @@ from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.evaluation import expect_language_model, exponential, perplexity
 from deepnlp.generation import generate
-from deepnlp.models import GPT, RNNLM, ngrams
+from deepnlp.models import GPT, RNNLM, RegularisedRNNLM, ngrams
 from deepnlp.models.language_model import to_predict
 from deepnlp.options import Choice, Option, check_options, fill
 from deepnlp.tasks.batching import BPTTBatches, RandomWindows
@@ -72,7 +72,12 @@ class LanguageModelling(CorpusTask):
     metric = "perplexity"
     parts: ClassVar = {
         "corpus": (load_corpus,),
-        "model": Choice("what kind of language model", RNNLM, GPT),
+        "model": Choice(
+            "what kind of language model; an rnnlm with an option of regularised is one",
+            rnnlm=RNNLM,
+            regularised=RegularisedRNNLM,
+            gpt=GPT,
+        ),
         "start": STARTS,
     }
     recipe = "default"
@@ -201,6 +206,11 @@ class LanguageModelling(CorpusTask):
     def watched(self) -> tuple[Any, int]:
         """The validation text, and the steps of truncated backpropagation."""
         return self.corpus.valid, self.time_size
+
+    @classmethod
+    def recipe_for(cls, options: Mapping[str, Any]) -> str | None:
+        """Return the recipe of a GPT, whose rate is not an LSTM's, or that of the default model."""
+        return "gpt-pydocs" if options.get("model") == "gpt" else cls.recipe
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:

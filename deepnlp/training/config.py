@@ -168,10 +168,13 @@ def configure(
     (20.0, 1)
     """
     name = recipe_name or _task(task or DEFAULT_TASK).recipe_for(explicit or {})
-    base = TrainConfig(task or DEFAULT_TASK) if name is None else recipe(name)
-    if task not in (None, base.task):
-        raise ValueError(f"recipe {name} is for task {base.task!r}, got {task!r}")
-    return base.replace(**(explicit or {}))
+    stated = {"task": task or DEFAULT_TASK} if name is None else {"task": recipe(name).task}
+    if task not in (None, stated["task"]):
+        raise ValueError(f"recipe {name} is for task {stated['task']!r}, got {task!r}")
+    if name is not None:
+        stated |= _stated(name)
+    # What is not stated has the default of the model, optimizer and schedule that are chosen.
+    return TrainConfig(**{**stated, **(explicit or {})})
 
 
 def recipe_names() -> list[str]:
@@ -206,12 +209,15 @@ def recipe(name: str) -> TrainConfig:
     >>> recipe("book-rnnlm").hidden_size
     100
     """
-    is_file = name.endswith(".toml")
-    table = read_toml(name) if is_file else tomllib.loads(recipe_text(name))
+    return _from_table(_stated(name), name if name.endswith(".toml") else f"recipe {name}")
+
+
+def _stated(name: str) -> dict[str, Any]:
+    """Return what a recipe says, over what the default recipe of its task says."""
+    table = read_toml(name) if name.endswith(".toml") else tomllib.loads(recipe_text(name))
     task = table.get("task", DEFAULT_TASK)
     default = TASKS[task].recipe if task in TASKS else None
-    base = {} if default is None else tomllib.loads(recipe_text(default))
-    return _from_table({**base, **table}, name if is_file else f"recipe {name}")
+    return {**({} if default is None else tomllib.loads(recipe_text(default))), **table}
 
 
 def recipe_text(name: str) -> str:

@@ -177,10 +177,16 @@ class Result:
                 rows.append(("model" if name == main else short, figures))
             elif streams != 1:
                 rows.append((f"  in {streams} streams", figures))
-        lines = [f"{'':14}{'valid':>11}{'test':>10}"]
-        for name, figures in rows:
-            valid, test = (figure_text(figures.get(split)) for split in ("valid", "test"))
-            lines.append(f"{name:14}{valid:>11}{test:>10}")
+        texts = [
+            [name, *(figure_text(figures.get(split)) for split in ("valid", "test"))]
+            for name, figures in rows
+        ]
+        least = zip((14, 11, 10), *(map(len, row) for row in texts), strict=True)
+        name_width, *widths = [max(first, *(2 + n for n in others)) for first, *others in least]
+        lines = [
+            f"{name:{name_width}}{valid:>{widths[0]}}{test:>{widths[1]}}"
+            for name, valid, test in (["", "valid", "test"], *texts)
+        ]
         plural = "" if self.epochs == 1 else "s"
         best = "no validation yet, the figures are of the latest weights"
         if self.best_epoch:

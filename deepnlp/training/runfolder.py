@@ -177,17 +177,6 @@ class RunFolder:
             resumed = "go on with it (--resume), " if self.config.exists() else ""
             raise _refusal(f"{self.path} already holds a run: {resumed}replace it (--overwrite)")
 
-    def has_checkpoint(self) -> bool:
-        """Whether there is one to resume from; an error where a run has lost its own."""
-        if self.checkpoint.exists():
-            return True
-        status = (self.read_result() or {}).get("status", "diverged")
-        if self.best.exists() or self.read_metrics() or status != "diverged":
-            lost = "holds a run without its checkpoint.npz, so it cannot go on"
-            advice = "bring the file back, or begin again (--overwrite)"
-            raise DeepNLPError(f"{self.path} {lost}: {advice}")
-        return False
-
     def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:
         """Put a run in place of the one that is there, which is whole until then.
 

@@ -6,6 +6,7 @@ their calls; :mod:`~deepnlp.training.resume` writes and reads checkpoints.
 
 import math
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
@@ -30,10 +31,15 @@ from deepnlp.tasks import Task, as_task
 from deepnlp.training.interrupt import Interrupt
 from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result, figure_text
-from deepnlp.training.resume import describe, load_checkpoint, read_checkpoint, write_checkpoint
+from deepnlp.training.resume import (
+    State,
+    describe,
+    load_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
 from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import Constant, Schedule
-from deepnlp.training.schema import State
 from deepnlp.training.slices import Slices
 from deepnlp.training.watching import GradientWatch, Hook
 
@@ -494,9 +500,13 @@ class Trainer:
         write_npz(folder.best, self.best or {}, meta)
 
     def _draw(self, folder: RunFolder) -> None:
-        self.task.draw(self.history, self.baselines, folder.figure)
-        for hook in self.hooks:
-            hook.draw(folder)
+        try:
+            self.task.draw(self.history, self.baselines, folder.figure)
+            for hook in self.hooks:
+                hook.draw(folder)
+        except (ImportError, ValueError) as error:  # matplotlib refuses its settings
+            if self.state.epoch <= 1:
+                print(f"note: no figure is drawn: {error}", file=sys.stderr)
 
     def _result_of_finished_run(self, folder: RunFolder | None) -> Result | None:
         """The result of a run that is finished, else None."""

@@ -26,8 +26,14 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SITE = ROOT / "build" / "site"
 SOURCE = SITE / "source"
-COPIED = ("docs/*.md", "docs/guides/*", "docs/results/**/*", "docs/images/*", "notebooks/*.ipynb")
-COPIED += ("CHANGELOG.md", "CONTRIBUTING.md")
+COPIED = (
+    "docs/*.md",
+    "docs/guides/*",
+    "docs/results/**/*",
+    "docs/maintaining/**/*",
+    "docs/images/*",
+)
+COPIED += ("notebooks/*.ipynb", "CHANGELOG.md", "CONTRIBUTING.md")
 UNDOCUMENTED = ("deepnlp.cli", "deepnlp.__main__")
 
 
@@ -84,6 +90,8 @@ def write_lite(lite: Path, local: bool = False) -> None:
     shutil.copy(page_build.wheel(), lite / "pypi")
     if local:
         use_local(lite)
+    for wheel in (lite / "pypi").glob("deepnlp*.whl"):
+        page_build.with_material(wheel)
     long = tomllib.loads((HERE / "lessons.toml").read_text("utf-8"))
     for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
         lesson = json.loads(path.read_text("utf-8"))

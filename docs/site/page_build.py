@@ -72,6 +72,15 @@ def changed(wheel: Path, old: bytes, new: bytes) -> None:
             archive.writestr(item, data.replace(old, new) if is_metadata else data)
 
 
+def with_material(wheel: Path) -> None:
+    """Add to a wheel what the lessons import from the folder beside them."""
+    notebooks = ROOT / "notebooks"
+    with zipfile.ZipFile(wheel, "a", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted((notebooks / "material").rglob("*.*")):
+            if path.suffix in (".py", ".toml"):
+                archive.write(path, path.relative_to(notebooks))
+
+
 def codemirror() -> Path | None:
     """The editor in one file; None where npm is missing or reaches no registry.
 

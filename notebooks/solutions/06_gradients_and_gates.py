@@ -33,7 +33,6 @@ check("6.3", clip_solution)
 class MyLSTMSolution:
     def __init__(self, Wx, Wh, b):
         self.Wx, self.Wh, self.b = Wx, Wh, b
-        self.dWx, self.dWh, self.db = np.zeros_like(Wx), np.zeros_like(Wh), np.zeros_like(b)
 
     def forward(self, x):
         h = c = np.zeros((len(x), len(self.Wh)))
@@ -50,7 +49,8 @@ class MyLSTMSolution:
         return np.stack(hs, axis=1)
 
     def backward(self, dhs):
-        dh_next, dc_next, dxs = 0.0, 0.0, []
+        self.dWx, self.dWh = np.zeros_like(self.Wx), np.zeros_like(self.Wh)
+        self.db, dh_next, dc_next, dxs = np.zeros_like(self.b), 0.0, 0.0, []
         for t in reversed(range(dhs.shape[1])):
             x, h_prev, c_prev, i, f, g, o, u = self.kept[t]
             dh = dhs[:, t] + dh_next  # from above and from the next step

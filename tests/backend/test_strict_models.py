@@ -9,7 +9,7 @@ import deepnlp.layers.losses
 from deepnlp import Parameter, Sequential, backend, kernels
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.layers import Embedding, SoftmaxWithLoss, TimeAffine, TimeDropout, TimeLSTM
-from deepnlp.models import RNNLM, SimpleRNNLM
+from deepnlp.models import RNNLM, RegularisedRNNLM, SimpleRNNLM
 from deepnlp.optimizers import (
     NTASGD,
     SGD,
@@ -55,11 +55,11 @@ MODELS = {
     "by hand": ByHand,
     "simple": lambda: SimpleRNNLM(V, D, 5),
     "lstm tied": lambda: RNNLM(V, D, D, tie="tied"),
-    "lstm tied+L": lambda: RNNLM(V, D, 7, tie="tied+L", locked_dropout=True),
+    "lstm tied+L": lambda: RegularisedRNNLM(V, D, 7, tie="tied+L", locked_dropout=True),
     "gru none": lambda: RNNLM(V, D, 7, layers=1, cell="gru", tie="none"),
     "gru reset after": lambda: RNNLM(V, D, D, cell="gru", reset_after=True),
     "rnn tied": lambda: RNNLM(V, D, D, layers=1, cell="rnn", dropout=0.0),
-    "rnn no Wx": lambda: RNNLM(V, D, D, cell="rnn", input_matrix=False, activation="relu"),
+    "rnn no Wx": lambda: RegularisedRNNLM(V, D, D, cell="rnn", input_matrix=False, activation="relu"),
 }
 OPTIMIZERS = {
     "SGD": lambda p: SGD(p, lr=2.0),

@@ -22,7 +22,7 @@ from deepnlp.backend import asarray, products, threads
 from deepnlp.backend.threads import in_parallel, in_parallel_later, later, one_blas_thread
 from deepnlp.kernels import fast
 from deepnlp.layers import TimeAffine, TimeGRU, TimeLSTM
-from deepnlp.models import GPT, RNNLM, SimpleRNNLM
+from deepnlp.models import GPT, RNNLM, RegularisedRNNLM, SimpleRNNLM
 from tests.backend.test_strict_models import OPTIMIZERS, training_step
 
 
@@ -671,7 +671,7 @@ V, H, N, T = 150, 64, 9, 5
 
 RUNS = {
     f"{cell} {tie}{' locked' if locked else ''}": (
-        lambda cell=cell, tie=tie, locked=locked: RNNLM(
+        lambda cell=cell, tie=tie, locked=locked: RegularisedRNNLM(
             *(V, 40 if tie == "tied+L" else H, H), cell=cell, tie=tie, locked_dropout=locked
         ),
         "SGD",

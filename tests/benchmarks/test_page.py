@@ -47,7 +47,7 @@ def test_a_file_that_is_no_result(tmp_path, text):
 
 def test_the_page_and_its_figures_are_written(folder, tmp_path):
     (folder.parent / "notes.md").write_text("A larger block was no faster.\n", encoding="utf-8")
-    written = page.write_page(tmp_path / "docs" / "performance.md", folder)
+    written = page.write_page(tmp_path / "docs" / "maintaining" / "performance.md", folder)
     assert all(path.stat().st_size > 1000 for path in written)
     text = written[0].read_text(encoding="utf-8")
     assert "$" not in text
@@ -124,4 +124,4 @@ def test_the_committed_page_is_that_of_the_committed_results():
     text = page.render(
         read_all(RESULTS), notes.read_text(encoding="utf-8") if notes.exists() else ""
     )
-    assert (ROOT / "docs" / "performance.md").read_text(encoding="utf-8") == text
+    assert (ROOT / "docs" / "maintaining" / "performance.md").read_text(encoding="utf-8") == text

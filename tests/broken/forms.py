@@ -50,11 +50,11 @@ class Part:
     form: str
     name: str
     draw: str
-    forward: str
-    backward: str
-    gradients: dict[str, str] = field(hash=False)
     hand: str
     module: str = field(repr=False)
+    forward: str = ""
+    backward: str = ""
+    gradients: dict[str, str] = field(default_factory=dict, hash=False)
     course: str = ""
 
 
@@ -79,10 +79,10 @@ def names() -> list[str]:
 
 
 @lru_cache
-def read(form: str) -> tuple[list[Part], list[Mistake]]:
-    """The parts and mistakes of a form."""
-    table = tomllib.loads(FORMS.joinpath(f"{form}.toml").read_text("utf-8"))
-    module = FORMS.joinpath(f"{form}.py").read_text("utf-8")
+def read(form: str, folder: Path = FORMS) -> tuple[list[Part], list[Mistake]]:
+    """Return the parts and mistakes of a form."""
+    table = tomllib.loads(folder.joinpath(f"{form}.toml").read_text("utf-8"))
+    module = folder.joinpath(f"{form}.py").read_text("utf-8")
     parts, mistakes = [], []
     for row in table["layer"]:
         wrongs = row.pop("mistake", [])
@@ -191,24 +191,34 @@ def limited(seconds: int) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def handed(part: Part, source: str, seed: int) -> Any:
-    """The report on a part that is handed over, or the error with which it is refused."""
+DOUT = (
+    "dout = tuple(rng.normal(size=np.shape(y)) for y in out) if type(out) is tuple"
+    " else rng.normal(size=np.shape(out))"
+)
+
+
+def handed(part: Part, source: str, seed: int, before: str = "") -> Any:
+    """The report on a part that is handed over, or the error with which it is refused.
+
+    ``before`` are lines that use it first.
+    """
     from deepnlp.gradcheck import check_gradients
 
     try:
         known = scope(part, source, seed)
         known["check_gradients"] = check_gradients
         with limited(60):
+            exec(before, known)
             exec(part.hand, known)
         return known["report"]
     except (Exception, SystemExit) as error:
         return error
 
 
-def file_of(part: Part, source: str) -> str:
+def file_of(part: Part, source: str, block: str = 'if __name__ == "__main__":') -> str:
     """The module as a learner has it for the command line, and the name of what is checked.
 
-    The lines that draw the inputs and run the code stand at its end, below ``__main__``.
+    The lines that draw the inputs and run the code stand at its end, in a block.
     """
     if "script(" in part.hand:
         titles = re.findall(r'"([^"]+)"', part.hand)
@@ -221,16 +231,15 @@ def file_of(part: Part, source: str) -> str:
         "normal = lambda *shape: rng.normal(size=shape)",
         *part.draw.splitlines(),
         *part.forward.splitlines(),
-        "dout = tuple(rng.normal(size=np.shape(y)) for y in out) if type(out) is tuple"
-        " else rng.normal(size=np.shape(out))",
+        DOUT,
         *part.backward.splitlines(),
     ]
     text = re.sub(r"\bM\.", "", "\n".join(lines))
     main = "".join(f"    {line}\n" for line in text.splitlines())
     names = re.findall(r"\bM\.(\w+)", part.hand) or re.findall(r"\bM\.(\w+)", part.draw)
-    path = Path(_folder.name) / f"main_{abs(hash((source, part.name)))}.py"
+    path = Path(_folder.name) / f"main_{abs(hash((source, part.name, block)))}.py"
     path.write_text(
-        f'{source}\n\nif __name__ == "__main__":\n    import numpy as np\n\n{main}',
+        f"{source}\n\n{block}\n    import numpy as np\n\n{main}",
         encoding="utf-8",
     )
     return f"{path}:{names[0]}"

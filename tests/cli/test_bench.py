@@ -88,7 +88,7 @@ def test_without_pytorch_one_line_says_so(deepnlp, monkeypatch):
 def test_the_page(deepnlp, tmp_path):
     results = tmp_path / "benchmarks" / "results"
     assert deepnlp("bench", "lm", *QUICK, "--no-torch", "--out", results).code == 0
-    path = tmp_path / "docs" / "performance.md"
+    path = tmp_path / "docs" / "maintaining" / "performance.md"
     found = deepnlp("bench", "--page", path, "--out", results, "--json")
     figure = tmp_path / "docs" / "images" / "performance-speed.png"
     assert found.json == {"files": [str(path), str(figure)]}

@@ -45,7 +45,7 @@ TRAIN = ["train", "--corpus", "cats.txt", "--out", "new", *TINY]
     ("arguments", "text"),
     [
         ([], "required: COMMAND (see deepnlp --help)"),
-        (["trian"], "invalid choice: 'trian'"),
+        (["trian"], "did you mean train"),
         (["--no-such-option"], "see deepnlp --help"),
         # training
         ([*TRAIN, "--corpus", "nonesuch"], "unknown corpus 'nonesuch': expected pydocs"),

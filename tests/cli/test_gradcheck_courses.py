@@ -321,6 +321,45 @@ def test_a_loop_without_an_end_is_told_in_one_line(deepnlp, file):
     assert len(done.err.splitlines()) == 1
 
 
+ENDINGS = {  # lines of a backward that would not end, or end the program
+    "swallows": ("while True:\n            try:\n                while True: pass\n"
+                 "            except BaseException: pass", "took more than 1 s"),
+    "exits": ("import os; os._exit(0)", "ended the program, with exit code 0"),
+    "exits with 1": ("import os; os._exit(1)", "ended the program, with exit code 1"),
+    "is killed": ("import os; os.kill(os.getpid(), 9)", "ended the program, with exit code -9"),
+    "leaves": ("raise SystemExit(0)", "ended the program with sys.exit(0)"),
+    "waits": ("import time; time.sleep(10_000)", "took more than 1 s"),
+    "calls": ("sum(iter(int, 1))", "took more than 1 s"),
+    "threads": ("import threading; threading.Event().wait()", "took more than 1 s"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_code_that_does_not_end_is_ended(deepnlp, tmp_path, monkeypatch, name):
+    monkeypatch.setattr("deepnlp.cli.apart._LEAST", 4)
+    line, told = ENDINGS[name]
+    (tmp_path / "mine.py").write_text(
+        f"class Mine:\n    def forward(self, x):\n        return x\n"
+        f"    def backward(self, dy):\n        {line}\n        return dy\n", "utf-8"
+    )  # fmt: skip
+    done = deepnlp("gradcheck", f"{tmp_path / 'mine.py'}:Mine", *SIZES, "--seconds", 1)
+    assert done.code == 2
+    assert told in done.err
+
+
+def test_without_processes_lines_are_counted(deepnlp, file, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError
+
+    monkeypatch.setattr("multiprocessing.context.ForkProcess.start", refuse)
+    monkeypatch.setattr("deepnlp.cli.apart._LINES", 1_000_000)
+    monkeypatch.delattr("signal.setitimer")
+    done = deepnlp("gradcheck", f"{file}:Endless", *SIZES)
+    assert done.code == 2
+    assert "does a loop of the checked code not end?" in done.err
+    assert deepnlp("gradcheck", f"{file}:affine", *SIZES).code == 0
+
+
 def test_a_package_with_relative_imports(deepnlp, tmp_path, monkeypatch):
     package = tmp_path / "course"
     package.mkdir()

@@ -116,7 +116,7 @@ def test_weights_states_and_ids(deepnlp, file):
         (["no.py:Layer"], "no file"),
         (["{file}:Nobody"], "has no class 'Nobody'"),
         (["{file}"], "it has: Affine, Doubled, Cell, Table"),
-        (["{file}:Affine"], "--input 'N=3,D=4'"),
+        (["{file}:Affine"], "--input 'x=3,4'"),
         (["{file}:Affine", "--input", "three"], "should read like"),
         (["{file}:Affine", "--input", "N=3,D=4", "--weight", "W"], "should read like"),
         (["{file}:Affine", "--input", "N=3,D=4", "--weight", "W=D,Q"], "cannot read the shape"),

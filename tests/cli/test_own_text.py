@@ -66,9 +66,9 @@ def test_own_sentences_have_defaults_of_their_own(deepnlp, tmp_path):
     assert "bidirectional = true" in config
     assert "best validation after epoch 2" in done.out
     assert deepnlp("translate", run, SENTENCE.format(3)).code == 0
-    shown = deepnlp("train", "--task", "seq2seq", "--corpus", pair, "--help").out
+    shown = deepnlp("train", "--task", "seq2seq", "--corpus", pair, "--help-all").out
     assert "(default perplexity)" in shown
-    assert "(default exact_match)" in deepnlp("train", "--task", "seq2seq", "--help").out
+    assert "(default exact_match)" in deepnlp("train", "--task", "seq2seq", "--help-all").out
 
 
 def test_a_large_file_is_announced_before_it_is_read(deepnlp, table, monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 
 from deepnlp.cli.commands import COMMANDS
-from deepnlp.studies.study import declared_names
+from studies.study import declared_names
 from tests.studies.test_table_pages import fake_log
 from tests.studies.tools import tiny_table
 

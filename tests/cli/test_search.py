@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from deepnlp.studies.search import DECLARED, begin_study
-from deepnlp.studies.search import build_search as search
-from deepnlp.studies.study import declared_names
+from studies.search import DECLARED, begin_study
+from studies.search import build_search as search
+from studies.study import declared_names
 from tests.studies.tools import OPTIONS, run_here
 
 
@@ -32,7 +32,7 @@ def test_the_list_of_searches(deepnlp, tmp_path):
 
 
 def test_a_study_from_the_command_line(deepnlp, arguments, tmp_path, monkeypatch):
-    monkeypatch.setattr("deepnlp.studies.running.run_worker", run_here)
+    monkeypatch.setattr("studies.running.run_worker", run_here)
     folder, given = arguments
     outcome = deepnlp("search", *given)
     assert outcome.code == 0, outcome.err

@@ -98,17 +98,20 @@ def test_a_model_that_is_counted(deepnlp, text_file, tmp_path):
 
 
 def test_help_names_every_option(deepnlp):
-    shown = deepnlp("train", "--help").out
+    shown = deepnlp("train", "--help-all").out
     for name in TrainConfig():
         option = "--" + name.replace("_", "-")
         assert re.search(rf"^  {option}\b", shown, re.MULTILINE), option
+    often = deepnlp("train", "--help").out
+    assert len(re.findall(r"^  --", often, re.MULTILINE)) < 30
+    assert {"--lr ", "--help-all "} <= {*re.findall(r"^  (--[\w-]+ )", often, re.MULTILINE)}
 
 
 def test_help_shows_the_defaults_of_the_recipe(deepnlp):
-    shown = " ".join(deepnlp("train", "--help").out.split())
+    shown = " ".join(deepnlp("train", "--help-all").out.split())
     assert "between layers (default 0.1)" in shown
     assert "rule of the update (default adam)" in shown
-    shown = " ".join(deepnlp("train", "--recipe", "book-rnnlm", "--help").out.split())
+    shown = " ".join(deepnlp("train", "--recipe", "book-rnnlm", "--help-all").out.split())
     assert "rule of the update (default sgd)" in shown
     assert "learning rate at the start (default 20.0)" in shown
 
@@ -122,7 +125,7 @@ class Counting(Task):
 
 def test_a_task_brings_its_options(deepnlp, monkeypatch, tmp_path):
     monkeypatch.setitem(TASKS, "counting", Counting)
-    shown = deepnlp("train", "--task", "counting", "--help").out
+    shown = deepnlp("train", "--task", "counting", "--help-all").out
     assert "--highest N" in shown
     assert "where to stop (default 10)" in shown
     assert "--epochs" in shown
@@ -133,10 +136,10 @@ def test_a_task_brings_its_options(deepnlp, monkeypatch, tmp_path):
     assert "did you mean --highest?" in deepnlp("train", "--task", "counting", "--higest=3").err
     recipe = tmp_path / "mine.toml"
     recipe.write_text('task = "counting"', encoding="utf-8")
-    assert "--highest" in deepnlp("train", "--recipe", recipe, "--help").out
+    assert "--highest" in deepnlp("train", "--recipe", recipe, "--help-all").out
     (tmp_path / "config.toml").write_text('task = "counting"', encoding="utf-8")
-    assert "--highest" in deepnlp("train", "--resume", "--out", tmp_path, "--help").out
-    assert "--highest" not in deepnlp("train", "--help").out
+    assert "--highest" in deepnlp("train", "--resume", "--out", tmp_path, "--help-all").out
+    assert "--highest" not in deepnlp("train", "--help-all").out
     assert "invalid choice: 'chess'" in deepnlp("train", "--task", "chess").err
 
 

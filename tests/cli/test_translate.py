@@ -244,7 +244,7 @@ def test_info_shows_both_vocabularies(deepnlp, dates_run, tag_run):
 
 @pytest.mark.parametrize("task", ["seq2seq", "tag"])
 def test_help_and_plans(deepnlp, tmp_path, task):
-    shown = deepnlp("train", "--task", task, "--help").out
+    shown = deepnlp("train", "--task", task, "--help-all").out
     assert "--order-seed" in shown
     assert task in TASKS
     path = tmp_path / "names.txt"

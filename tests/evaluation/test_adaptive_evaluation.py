@@ -11,7 +11,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.evaluation import perplexity, surprisal
 from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
 from deepnlp.evaluation.neural_cache import cache_perplexity, cache_surprisal
-from deepnlp.models import RNNLM
+from deepnlp.models import RNNLM, RegularisedRNNLM
 from tests.cases import together
 from tests.evaluation.test_evaluation import V, random_ids, random_model
 
@@ -106,7 +106,7 @@ def dynamic_by_hand(
 def fresh() -> RNNLM:
     deepnlp.seed(2)
     options: dict[str, Any] = {"weight_drop": 0.5, "embed_dropout": 0.2, "ar": 2.0, "tar": 1.0}
-    return RNNLM(V, 5, [6, 5], embed_bound=1.0, dtype="float64", **options)
+    return RegularisedRNNLM(V, 5, [6, 5], embed_bound=1.0, dtype="float64", **options)
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.02, 0.8])
@@ -160,7 +160,7 @@ def test_an_error_on_the_way_puts_the_weights_back(monkeypatch: pytest.MonkeyPat
 
 def test_a_frozen_embedding_stays() -> None:
     deepnlp.seed(2)
-    model = RNNLM(V, 5, 5, tie="none", freeze_embedding=True)
+    model = RegularisedRNNLM(V, 5, 5, tie="none", freeze_embedding=True)
     found = dynamic_perplexity(model, random_ids(60), random_ids(300), lr=0.05)
     assert found != pytest.approx(perplexity(model, random_ids(60)), rel=1e-3)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.models import RNNLM, SimpleRNNLM
+from deepnlp.models import RegularisedRNNLM, SimpleRNNLM
 from deepnlp.text import Vocabulary
 
 VOCAB = Vocabulary(["the", "<eos>", "cat", "<unk>", "sat", "é", "1,000"], [9, 3, 2, 1, 1, 1, 0])
@@ -36,7 +36,7 @@ def model_of(name: str, dtype: str = "float32", extreme: bool = False) -> Any:
     if name == "simple":
         model: Any = SimpleRNNLM(V, 3, 5, dtype)
     else:
-        model = RNNLM(V, 4, **{"hidden_size": 4, "dtype": dtype} | OPTIONS[name])
+        model = RegularisedRNNLM(V, 4, **{"hidden_size": 4, "dtype": dtype} | OPTIONS[name])
     model.vocab = VOCAB
     rng = np.random.default_rng(3)
     for parameter in model.parameters():

@@ -25,7 +25,7 @@ from deepnlp.generation import (
 )
 from deepnlp.generation.sampling import BLOCK, FIRST_NUCLEUS
 from deepnlp.layers import Embedding, TimeAffine, TimeGRU, TimeLSTM
-from deepnlp.models import RNNLM, SimpleRNNLM
+from deepnlp.models import RNNLM, RegularisedRNNLM, SimpleRNNLM
 from deepnlp.models.language_model import LanguageModel
 from deepnlp.text import BPE, Vocabulary
 from tests.cases import together
@@ -380,7 +380,9 @@ KINDS = {
 def built(kind):
     sizes = {"vocab_size": 11, "embed_size": 7, "hidden_size": 7, "dtype": "float64"}
     rng = np.random.default_rng(5)
-    model = SimpleRNNLM(**sizes) if kind == "simple" else RNNLM(**{**sizes, **KINDS[kind]})
+    model = (
+        SimpleRNNLM(**sizes) if kind == "simple" else RegularisedRNNLM(**{**sizes, **KINDS[kind]})
+    )
     for parameter in model.parameters():
         parameter.value = backend.asarray(rng.normal(0, 0.5, parameter.shape))
     return model

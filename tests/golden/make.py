@@ -20,7 +20,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.checkpoint import save
 from deepnlp.evaluation import score
 from deepnlp.generation import generate_ids
-from deepnlp.models import RNNLM
+from deepnlp.models import RegularisedRNNLM
 from tests.training.tools import STEPS_AN_EPOCH, WORDS, Killed, stop_at, tiny_corpus, tiny_trainer
 
 FOLDER = Path(__file__).parent
@@ -29,10 +29,12 @@ TEXT = "a b c d e f\ng h i a\n"
 STOPPED_AT = 20
 
 
-def golden_model() -> RNNLM:
+def golden_model() -> RegularisedRNNLM:
     """An LSTM and a tie with L, its weights far from fresh ones."""
     rng = np.random.default_rng(12)
-    model = RNNLM(len(WORDS), 4, [6, 5], tie="tied+L", dropout=0.3, weight_drop=0.2, rng=rng)
+    model = RegularisedRNNLM(
+        len(WORDS), 4, [6, 5], tie="tied+L", dropout=0.3, weight_drop=0.2, rng=rng
+    )
     for parameter in model.parameters():
         parameter.value[...] = asarray(rng.normal(size=parameter.shape).astype("float32"))
     model.vocab = tiny_corpus().vocab
@@ -81,7 +83,7 @@ def main() -> None:
 def format_of_today() -> int:
     """The number of the format that a checkpoint states."""
     with tempfile.TemporaryDirectory() as folder:
-        save(Path(folder) / "m.npz", RNNLM(3, 1, 1))
+        save(Path(folder) / "m.npz", RegularisedRNNLM(3, 1, 1))
         with np.load(Path(folder) / "m.npz") as file:
             version: int = json.loads(file["meta.json"].tobytes())["version"]
     return version

@@ -10,8 +10,8 @@ import threading
 import numpy as np
 import pytest
 
-from deepnlp.diagnosis.rewriting.evaluator import Evaluated, Evaluator, Frame
-from deepnlp.diagnosis.rewriting.guard import LimitError
+from deepnlp.diagnosis.evaluating.evaluator import Evaluated, Evaluator, Frame
+from deepnlp.diagnosis.evaluating.guard import LimitError
 from deepnlp.gradcheck import check_gradients
 
 LOG = []

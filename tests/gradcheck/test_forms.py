@@ -1,86 +1,38 @@
 """Code in the interfaces of courses: right layers pass, and no mistake does."""
 
-import importlib.util
-import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import numpy as np
 import pytest
 
-from deepnlp.gradcheck import check_gradients
+from tests.broken.forms import FORMS, handed, names, read
 
-FOLDER = Path(__file__).parent / "forms"
-FORMS = sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
-SEEDS = 1  # five by python -m tests.gradcheck.test_forms
+FOLDERS = {**dict.fromkeys(names(), FORMS), "dict_outputs": Path(__file__).parent}
 
 
-def load(form, folder, right="", wrong=""):
-    """The module of a form, with one piece of its source replaced."""
-    source, _, _ = (FOLDER / f"{form}.py").read_text("utf-8").partition("\nMISTAKES")
-    assert not right or source.count(right) == 1, (right, source.count(right))
-    path = (
-        folder / f"learner_{form}_{len([*folder.glob('*.py')])}.py"
-    )  # no compiled form of another
-    path.write_text(source.replace(right, wrong) if right else source, "utf-8")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def mistakes_of(form):
-    text = (FOLDER / f"{form}.py").read_text("utf-8").partition("\nMISTAKES =")[2]
-    return eval(text)
-
-
-def check(example):
-    layer, *inputs = example
-    named = inputs.pop() if inputs and isinstance(inputs[-1], Named) else {}
-    return check_gradients(layer, *inputs, **named)
-
-
-class Named(dict):
-    """Arguments of check_gradients that are given by name."""
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_right_layers_pass(form, tmp_path):
+def parts_and_mistakes(form):
     if "torch" in form:
         pytest.importorskip("torch")
-    check_right_layers(load(form, tmp_path), form, SEEDS)
+    return read(form, FOLDERS[form])
 
 
-def check_right_layers(module, form, seeds):
-    """Each right layer of a form in several draws."""
-    for seed in range(seeds):
-        examples = module.examples(np.random.default_rng(seed))
-        assert len(examples) >= 6
-        for name, example in examples.items():
-            report = check(example)
-            assert report.ok, f"{form} {name}: {report}"
-            assert report.rows
-            assert report.sources
+@pytest.mark.parametrize("form", FOLDERS)
+def test_right_layers_pass(form):
+    parts, _ = parts_and_mistakes(form)
+    assert len(parts) >= 6
+    for part in parts:
+        report = handed(part, part.module, 0)
+        assert getattr(report, "ok", False), f"{form} {part.name}: {report}"
+        assert report.rows
+        assert report.sources
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_no_mistake_passes(form, tmp_path, monkeypatch):
-    if "torch" in form:
-        pytest.importorskip("torch")
+@pytest.mark.parametrize("form", FOLDERS)
+def test_no_mistake_passes(form, monkeypatch):
     monkeypatch.setattr(
         "deepnlp.gradcheck.explaining._diagnose", lambda *_: None
     )  # the verdict alone
-    mistakes = mistakes_of(form)
+    _, mistakes = parts_and_mistakes(form)
     assert len(mistakes) >= 10
-    for number, (name, right, wrong) in enumerate(mistakes):
-        module = load(form, tmp_path, right, wrong)
-        report = check(module.examples(np.random.default_rng(number))[name])
-        assert not report.ok, f"{form} {name}: {wrong}"
-
-
-if __name__ == "__main__":
-    with TemporaryDirectory() as folder:
-        for form in FORMS:
-            check_right_layers(load(form, Path(folder)), form, 5)
-            print(f"{form}: all right layers pass")
+    for number, mistake in enumerate(mistakes):
+        report = handed(mistake.part, mistake.source, number)
+        assert not getattr(report, "ok", True), f"{mistake.case.name}: {report}"

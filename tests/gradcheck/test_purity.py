@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnlp.diagnosis.rewriting.evaluator import Evaluator
+from deepnlp.diagnosis.evaluating.evaluator import Evaluator
 from deepnlp.diagnosis.rewriting.trials import Trials
 from deepnlp.gradcheck.subject import Subject
 

@@ -11,6 +11,7 @@ from deepnlp.optimizers import Update
 from tests.cases import together
 from tests.kernels.cases import Draw, assert_all_close
 from tests.kernels.emulator import compiler
+from tests.kernels.formulas import place_of
 from tests.kernels.weights import LAZY, SCALARS, run_clip, run_lookups, run_update
 
 clip_all, update_all = optimizers.clip_all.plain, optimizers.update_all.plain
@@ -132,9 +133,7 @@ def test_an_update_is_one_launch(device, rule, dtype):
     device.launches.clear()
     reference = run_update(update_all, rule, dtype)
     assert_all_close(run_update(cuda.update_all, rule, dtype), reference, dtype)
-    assert device.launches == [
-        weights.RULES[getattr(optimizers, rule)._formula.__qualname__].kernel
-    ]
+    assert device.launches == [weights.RULES[place_of(getattr(optimizers, rule)._formula)].kernel]
 
 
 @needs_a_compiler

@@ -1,6 +1,7 @@
 """What holds for every layer, from one table of cases."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -288,6 +289,45 @@ def test_modes_and_snapshots(array_backend, case):
     assert layer.training
     with pytest.raises(ValueError, match=case.covers.__name__):
         layer.restore({**layer.snapshot(), "stranger": 1})
+
+
+FROM_SIZES = [
+    k for k in vars(deepnlp.layers).values() if isinstance(k, type) and hasattr(k, "init")
+]
+
+
+@pytest.mark.parametrize("kind", FROM_SIZES, ids=lambda kind: kind.__name__)
+def test_sizes_in_place_of_weights_are_an_error_that_names_init(kind):
+    for sizes in ((5,), (5, 8), (np.int64(5), 8, 2)):
+        with pytest.raises(
+            TypeError, match=rf"{kind.__name__}.*got the number 5; {kind.__name__}.init"
+        ):
+            kind(*sizes)
+    first = next(iter(inspect.signature(kind.init).parameters))
+    with pytest.raises(TypeError, match=r"\.init"):
+        kind(**{first: 5})
+
+
+def test_a_learners_own_constructor_may_take_sizes():
+    class Own(deepnlp.layers.Affine):
+        def __init__(self, D, M):
+            super().__init__(np.ones((D, M)))
+
+    assert Own(2, 3)(np.ones((1, 2))).tolist() == [[2.0, 2.0, 2.0]]
+    with pytest.raises(TypeError, match="positional argument"):
+        deepnlp.layers.Tanh(5)
+
+
+@every_layer
+def test_a_call_is_the_forward_and_print_shows_every_weight(case):
+    layer, inputs = case.make()
+    twin, _ = case.make()
+    for y, expected in zip(as_tuple(layer(*inputs)), as_tuple(twin.forward(*inputs)), strict=True):
+        np.testing.assert_array_equal(asnumpy(y), asnumpy(expected))
+    names = re.findall(r"^  (\S+)", str(layer), re.MULTILINE)
+    assert {name for name, _ in layer.named_parameters() if "." not in name} <= {*names}
+    assert f"{sum(p.value.size for p in layer.parameters()):,} parameters" in str(layer)
+    assert type(layer).__name__ in str(layer)
 
 
 def test_axes_may_name_the_input_alone_or_the_output_alone():

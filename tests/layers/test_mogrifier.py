@@ -3,7 +3,7 @@ import pytest
 
 from deepnlp.backend import asarray
 from deepnlp.layers import TimeLSTM, TimeMogrifierLSTM
-from deepnlp.models import RNNLM
+from deepnlp.models import RNNLM, RegularisedRNNLM
 
 
 def test_with_gates_half_open_it_is_an_lstm():
@@ -41,11 +41,11 @@ def test_rounds_that_do_not_fit(Ls, Rs, said):
 
 
 def test_the_option_of_the_model():
-    model = RNNLM(9, 4, [4, 6], tie="tied+L", mogrifier_rounds=2, mogrifier_rank=3)
+    model = RegularisedRNNLM(9, 4, [4, 6], tie="tied+L", mogrifier_rounds=2, mogrifier_rank=3)
     shapes = {n: p.shape for n, p in model.named_parameters() if n.startswith("layers.4.")}
     assert shapes["layers.4.Ls.0"] == (6, 3)
     assert shapes["layers.4.Ls.1"] == (4, 3)
     assert shapes["layers.4.Rs.1"] == (3, 6)
-    assert RNNLM(9, 4, 4).size() < RNNLM(9, 4, 4, mogrifier_rounds=1).size()
+    assert RNNLM(9, 4, 4).size() < RegularisedRNNLM(9, 4, 4, mogrifier_rounds=1).size()
     with pytest.raises(ValueError, match="rounds of cell='lstm', got cell='rnn'"):
-        RNNLM(9, 4, 4, cell="rnn", mogrifier_rounds=2)
+        RegularisedRNNLM(9, 4, 4, cell="rnn", mogrifier_rounds=2)

@@ -1,19 +1,24 @@
 """RNN, LSTM and GRU: one step against the equations, T steps against the layers over time."""
 
+import ast
 import copy
+import inspect
 import pickle
 import re
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
 
 import deepnlp
+from benchmarks.lines import code_lines
 from deepnlp import kernels, no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.layer import backward_for_each
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter
 from tests.cases import together
 from tests.layers.tools import assert_close, parameter_gradients
@@ -527,3 +532,11 @@ def test_the_file_of_the_lstm_checks_itself():
     (rnn, of_rnn), (short, of_short), (_, c_short), (long, _), (_, c_long) = rows
     assert (rnn, short, long) == ("RNN", "LSTM, f near 0.73", "LSTM, f near 0.98")
     assert of_rnn < 1e-10 < c_short < 1e-5 < of_short < 0.1 < c_long < 1
+
+
+@pytest.mark.parametrize("method", [TimeRecurrent.forward, TimeRecurrent.backward])
+def test_the_loop_over_time_is_bare(method):
+    source = textwrap.dedent(inspect.getsource(method))
+    assert code_lines(source) < 20
+    loops = [node.iter for node in ast.walk(ast.parse(source)) if isinstance(node, ast.For)]
+    assert [ast.unparse(loop) for loop in loops] in (["range(T)"], ["reversed(range(T))"])

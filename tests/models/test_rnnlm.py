@@ -9,7 +9,17 @@ import pytest
 import deepnlp
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.layers import TimeDropout
-from deepnlp.models import CBOW, RNNLM, Seq2Seq, SimpleRNNLM, SkipGram, Tagger
+from deepnlp.models import (
+    CBOW,
+    RNNLM,
+    RegularisedRNNLM,
+    Seq2Seq,
+    SimpleRNNLM,
+    SkipGram,
+    Tagger,
+    TiedRNNLM,
+)
+from deepnlp.models.regularised_rnnlm import rnnlm_of
 from deepnlp.optimizers import SGD, Adam, clip_gradients
 
 V, D, H = 11, 4, 6
@@ -70,7 +80,7 @@ def test_tied_models_own_one_matrix():
 
 
 def test_each_layer_has_its_size():
-    model = RNNLM(V, D, [H, 7, D], 3, dropout=0.2, input_dropout=0, embed_dropout=0.1)
+    model = RegularisedRNNLM(V, D, [H, 7, D], 3, dropout=0.2, input_dropout=0, embed_dropout=0.1)
     widths = [(layer.D, layer.H) for layer in model.layers if hasattr(layer, "H")]
     assert widths == [(D, H), (H, 7), (7, D)]
     shapes = {p.shape for p in model.parameters()}
@@ -87,7 +97,7 @@ def test_each_layer_has_its_size():
 
 def test_dropout_in_its_places():
     def rates(**options):
-        model = RNNLM(V, H, H, 3, **options)
+        model = RegularisedRNNLM(V, H, H, 3, **options)
         return [layer.p if isinstance(layer, TimeDropout) else None for layer in model.layers]
 
     assert rates(dropout=0.2) == [None, 0.2, None, 0.2, None, 0.2, None, 0.2]
@@ -99,7 +109,7 @@ def test_dropout_in_its_places():
 
 def test_weight_drop_and_embedding_dropout_are_off_in_evaluation(array_backend):
     rng = np.random.default_rng(0)
-    model = RNNLM(V, H, H, dropout=0, embed_dropout=0.3, weight_drop=0.5, dtype="float64", rng=rng)
+    model = RegularisedRNNLM(V, H, H, dropout=0, embed_dropout=0.3, weight_drop=0.5, dtype="float64", rng=rng)
     plain = RNNLM(V, H, H, dropout=0, dtype="float64")
     for p, q in zip(plain.parameters(), model.parameters(), strict=True):
         p.value = q.value
@@ -114,7 +124,8 @@ def test_terms_of_the_loss_are_for_training_only(array_backend):
     rng = np.random.default_rng(0)
     options = {"dropout": 0.0, "embed_bound": 2.0, "dtype": "float64"}
     terms = {"ar": 2.0, "tar": 1.0, "augment": 0.5, "augment_temperature": 4.0}
-    model, plain = RNNLM(V, H, H, **options, **terms), RNNLM(V, H, H, **options)
+    model = RegularisedRNNLM(V, H, H, **options, **terms)
+    plain = RNNLM(V, H, H, **options)
     for p, q in zip(plain.parameters(), model.parameters(), strict=True):
         p.value = q.value
     ids, targets = next(windows(rng))
@@ -144,7 +155,7 @@ def test_the_matrix_L_is_between_hidden_state_and_embedding():
 
 def test_the_form_without_an_input_matrix():
     rng = np.random.default_rng(2)
-    model = RNNLM(V, H, H, layers=1, cell="rnn", input_matrix=False, dropout=0, dtype="float64")
+    model = RegularisedRNNLM(V, H, H, layers=1, cell="rnn", input_matrix=False, dropout=0, dtype="float64")
     ids = asarray(rng.integers(0, V, size=(1, 1)))
     E, Wh = (asnumpy(model.layers[0].W.value), asnumpy(model.layers[1].Wh.value))
     assert model.layers[1].Wx is None
@@ -159,7 +170,7 @@ def test_the_form_without_an_input_matrix():
 def test_a_pretrained_embedding_is_used_and_may_be_frozen(frozen):
     rng = np.random.default_rng(3)
     vectors = rng.normal(size=(V, H)).astype("float32")
-    model = RNNLM(V, H, H, embedding=asarray(vectors), freeze_embedding=frozen)
+    model = RegularisedRNNLM(V, H, H, embedding=asarray(vectors), freeze_embedding=frozen)
     ids, targets = next(windows(rng))
     optimizer = SGD(model.parameters(), lr=1.0)
     model.forward(ids, targets)
@@ -218,7 +229,7 @@ def test_logits_keep_nothing():
         model.backward()
 
 
-@pytest.mark.parametrize("kind", [RNNLM, SimpleRNNLM, CBOW, SkipGram, Seq2Seq, Tagger])
+@pytest.mark.parametrize("kind", [RNNLM, RegularisedRNNLM, TiedRNNLM, SimpleRNNLM, CBOW, SkipGram, Seq2Seq, Tagger])
 def test_a_configuration_rebuilds_the_model(kind):
     arguments = inspect.signature(kind).parameters.values()
     needed = [argument.name for argument in arguments if argument.default is argument.empty]
@@ -264,12 +275,36 @@ def test_the_same_seed_gives_the_same_model():
         ({"input_matrix": False}, "input_matrix"),
         ({"embedding": np.zeros((V, D), dtype="float32")}, "embedding should have shape"),
         ({"activation": "gelu"}, "activation should be"),
-        ({"reset_after": True}, "reset_after is a form of cell='gru'"),
+        ({"reset_after": True}, "reset_after is an option of cell='gru'"),
     ],
 )
 def test_what_does_not_fit_is_an_error(options, message):
     with pytest.raises(ValueError, match=message):
-        RNNLM(**{"vocab_size": V, "embed_size": H, "hidden_size": H, **options})
+        RegularisedRNNLM(**{"vocab_size": V, "embed_size": H, "hidden_size": H, **options})
+
+
+def test_an_option_of_its_own_makes_the_regularised_model():
+    sizes = {"vocab_size": V, "embed_size": H, "hidden_size": H}
+    every = RegularisedRNNLM(**sizes).config()  # as in a file older than the two classes
+    assert type(rnnlm_of(every)) is RNNLM
+    for name in RegularisedRNNLM(**sizes).config().keys() - RNNLM(**sizes).config().keys():
+        other = {"input_matrix": False, "cell": "rnn"} if name == "input_matrix" else {name: 0.5}
+        other |= {name: [1, 2]} if name.endswith("_ids") else {}
+        other |= {name: 3} if name.startswith("mogrifier") else {}
+        other |= {name: True} if name in ("locked_dropout", "freeze_embedding") else {}
+        other |= {"freeze_embedding": True} if name == "trained_ids" else {}
+        assert type(rnnlm_of(every | other)) is RegularisedRNNLM, name
+
+
+def test_the_page_and_the_model_are_the_same():
+    page, model = TiedRNNLM(V, H, "float64"), RNNLM(V, H, H, 1, dropout=0.0, dtype="float64")
+    for p, q in zip(page.parameters(), model.parameters(), strict=True):
+        q.value = p.value
+    ids, targets = next(windows(np.random.default_rng(0)))
+    assert float(page(ids, targets)) == pytest.approx(float(model(ids, targets)), rel=1e-14)
+    page.backward(), model.backward()
+    for p, q in zip(page.parameters(), model.parameters(), strict=True):
+        np.testing.assert_allclose(asnumpy(p.grad), asnumpy(q.grad), rtol=1e-12, atol=1e-15)
 
 
 def test_a_summary_counts_tied_weights_once():

@@ -194,8 +194,11 @@ def test_words_in_both_vocabularies_share_a_vector():
         ({"tie": "all"}, "tie='all' needs one vocabulary, got 6 and 5 words"),
         ({"tie": "all", "shared_ids": [1]}, "an id for each of the 5 target words"),
         ({"shared_ids": [1] * 5}, "shared_ids belong to tie='all'"),
-        ({"reset_after": True}, "reset_after is a form of cell='gru'"),
-        ({"cell": "elman"}, "cell should be one of 'lstm', 'gru', 'rnn', got 'elman'"),
+        ({"reset_after": True}, "reset_after is an option of cell='gru'"),
+        (
+            {"cell": "elman"},
+            "cell should be one of 'lstm', 'gru', 'rnn', 'mogrifier', or .* got 'elman'",
+        ),
         ({"attention": "soft"}, "attention should be one of"),
         ({"dropout": 1.0}, "dropout should be"),
         ({"layers": 0}, "layers should be"),
@@ -310,5 +313,5 @@ def test_the_tagger_reads_ahead_only_if_it_reads_both_ways():
         model = Tagger(6, 3, 4, 5, bidirectional=bidirectional, rng=np.random.default_rng(0))
         same = np.array_equal(model.logits(ids)[:, 0], model.logits(changed)[:, 0])
         assert same != bidirectional
-    with pytest.raises(ValueError, match="Tagger: reset_after is a form of cell='gru'"):
+    with pytest.raises(ValueError, match="Tagger: reset_after is an option of cell='gru'"):
         Tagger(6, 3, 4, 5, reset_after=True)

@@ -11,7 +11,7 @@ from deepnlp.evaluation import perplexity, score, surprisal
 from deepnlp.generation import generate_batch, generate_ids
 from deepnlp.layer import Sequential, no_backward
 from deepnlp.layers import AffineSoftmaxWithLoss
-from deepnlp.models import RNNLM
+from deepnlp.models import RegularisedRNNLM
 from deepnlp.optimizers import SGD, Adam
 from deepnlp.text import Vocabulary
 
@@ -25,7 +25,7 @@ def make(tie="tied+L", **options):
     rng = np.random.default_rng(1)
     size = H if tie == "tied" else D
     vectors = asarray(rng.normal(size=(V, size)))
-    model = RNNLM(
+    model = RegularisedRNNLM(
         V, size, H, 1, tie=tie, dropout=0, embedding=vectors, dtype="float64", rng=rng, **options
     )
     model.vocab = VOCAB
@@ -199,7 +199,7 @@ def test_a_model_of_two_vocabularies_learns(array_backend):
     """A cycle of words, of which every other one is predicted as <unk>."""
     rng = np.random.default_rng(0)
     cycle = np.tile(np.arange(V), 4)[None]
-    model = RNNLM(
+    model = RegularisedRNNLM(
         *(V, D, H, 1),
         **{"tie": "tied+L", "dropout": 0, "embed_bound": 1.0, "dtype": "float64", "rng": rng},
         output_ids=[0, 2, 4, 6],
@@ -230,7 +230,7 @@ def test_a_model_of_two_vocabularies_learns(array_backend):
 )
 def test_ids_that_do_not_fit_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        RNNLM(V, D, H, tie="tied+L", **options)
+        RegularisedRNNLM(V, D, H, tie="tied+L", **options)
 
 
 def test_unknown_words_need_a_target():

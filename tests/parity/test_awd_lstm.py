@@ -5,7 +5,7 @@ import pytest
 
 from deepnlp.backend import asarray
 from deepnlp.layers import Dropout, EmbeddingDropout, TimeDropout, WeightDrop
-from deepnlp.models import RNNLM
+from deepnlp.models import RegularisedRNNLM
 from deepnlp.optimizers import SGD, clip_gradients
 from tests.parity.tools import as_torch, close, tensor, torch
 
@@ -69,7 +69,7 @@ class TorchAWDLSTM:
 
 def awd_lstm(**options):
     """Ours, with random asymmetric weights everywhere, biases too."""
-    model = RNNLM(
+    model = RegularisedRNNLM(
         *(V, D, [H, H + 1, D], 3),
         dropout=0.25,
         input_dropout=0.4,

@@ -5,7 +5,7 @@ import pytest
 
 from deepnlp.backend import asarray
 from deepnlp.layers import TimeMogrifierLSTM
-from deepnlp.models import RNNLM
+from deepnlp.models import RegularisedRNNLM
 from tests.parity.tools import as_torch, close, tensor, torch
 
 pytestmark = pytest.mark.parity
@@ -58,7 +58,7 @@ def test_forward_and_backward(rounds):
 
 def test_a_language_model_of_them():
     sizes = {"layers": 1, "dropout": 0.0, "mogrifier_rounds": 3, "mogrifier_rank": 2}
-    model = RNNLM(7, D, D, **sizes, dtype="float64", rng=np.random.default_rng(0))
+    model = RegularisedRNNLM(7, D, D, **sizes, dtype="float64", rng=np.random.default_rng(0))
     ids = np.random.default_rng(1).integers(0, 7, size=(N, T + 1))
     loss = model.forward(asarray(ids[:, :-1]), asarray(ids[:, 1:]))
     model.zero_grad()

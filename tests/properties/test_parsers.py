@@ -27,15 +27,15 @@ from deepnlp.exchange import read_model, write_model
 from deepnlp.generation import generate
 from deepnlp.models import GPT, RNNLM
 from deepnlp.options import to_toml
-from deepnlp.studies.page import render
-from deepnlp.studies.parameter import parse
-from deepnlp.studies.search import load_search
-from deepnlp.studies.table import load_table
 from deepnlp.text import BPE, Vocabulary
 from deepnlp.training import TrainConfig, recipe
 from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.vectors import WordVectors
+from studies.page import render
+from studies.parameter import parse
+from studies.search import load_search
+from studies.table import load_table
 from tests.properties.damage import changed, damaged
 from tests.properties.tools import check_ours
 
@@ -118,8 +118,8 @@ ONES = np.ones(3, "<f4").tobytes()
 BINARY = b"2 3\nthe " + ONES + b"\ncat " + ONES + b"\n"
 CONFIG = to_toml(recipe("book-rnnlm")).encode()
 RECIPE = (ROOT / "deepnlp" / "recipes" / "book-rnnlm.toml").read_bytes()
-TABLE = (ROOT / "deepnlp" / "studies" / "tables" / "book.toml").read_bytes()
-SEARCH = (ROOT / "deepnlp" / "studies" / "searches" / "pydocs-small.toml").read_bytes()
+TABLE = (ROOT / "studies" / "tables" / "book.toml").read_bytes()
+SEARCH = (ROOT / "studies" / "searches" / "pydocs-small.toml").read_bytes()
 
 
 def npy() -> bytes:

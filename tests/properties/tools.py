@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-import deepnlp
+from deepnlp.cli.main import HOMES
 from deepnlp.errors import DeepNLPError
 
 Array = np.ndarray[Any, Any]
 
-PACKAGE = Path(deepnlp.__file__).parent
 TYPED = (ValueError, TypeError, OSError, DeepNLPError)
 
 
@@ -76,7 +75,7 @@ def is_ours(error: BaseException) -> bool:
         last = last.tb_next
     file = Path(last.tb_frame.f_code.co_filename)
     line = linecache.getline(str(file), last.tb_lineno).strip()
-    return PACKAGE in file.parents and line.startswith("raise")
+    return any(home in file.parents for home in HOMES) and line.startswith("raise")
 
 
 def check_ours(error: Exception, name: str = "") -> None:

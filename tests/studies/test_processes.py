@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.studies.running import run_search
+from studies.running import run_search
 from tests.studies.tools import outcome, states, tiny_search
 
 TRIALS = 3
@@ -141,7 +141,7 @@ def test_the_error_of_a_trial_ends_the_search(tmp_path, capfd):
 
 def test_that_a_process_was_killed_is_an_error(tmp_path, monkeypatch, capfd):
     kill = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    monkeypatch.setattr("deepnlp.studies.running.WORKER", [sys.executable, "-c", kill])
+    monkeypatch.setattr("studies.running.WORKER", [sys.executable, "-c", kill])
     with pytest.raises(DeepNLPError, match="2 of 5 runs failed: trial-00"):
         run_search(tiny_search(tmp_path), tmp_path / "study", workers=2, say=lambda line: None)
     assert capfd.readouterr().err.count("its process was killed") == 2

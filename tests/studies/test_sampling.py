@@ -11,12 +11,12 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
-from deepnlp.studies.logs import Logs, Run
-from deepnlp.studies.running import run_search
-from deepnlp.studies.sampling import draw_values
-from deepnlp.studies.search import DECLARED, begin_study, build_search
-from deepnlp.studies.training import is_pruned, train_run
 from deepnlp.training import RunFolder, Trainer
+from studies.logs import Logs, Run
+from studies.running import run_search
+from studies.sampling import draw_values
+from studies.search import DECLARED, begin_study, build_search
+from studies.training import is_pruned, train_run
 from tests.studies.tools import folder_of, in_this_process, outcome, states, tiny_search
 from tests.training.tools import Killed
 

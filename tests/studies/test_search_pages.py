@@ -6,11 +6,11 @@ import shutil
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.studies.figure import draw_parameters, draw_trials, write_page
-from deepnlp.studies.logs import Logs
-from deepnlp.studies.page import render
-from deepnlp.studies.sampling import importances
-from deepnlp.studies.search import build_search
+from studies.figure import draw_parameters, draw_trials, write_page
+from studies.logs import Logs
+from studies.page import render
+from studies.sampling import importances
+from studies.search import build_search
 from tests.studies.tools import folder_of, tiny_search, write_logs
 
 CURVES = [[9.0, 6.0, 5.0], [8.0, 7.0, 6.5], [20.0, 12.0], [], [7.0, 4.0, 4.5], [8.0, 5.5, 5.25]]

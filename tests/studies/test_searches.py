@@ -2,12 +2,12 @@
 
 import pytest
 
-from deepnlp.studies.parameter import build_parameter as parameter
-from deepnlp.studies.parameter import parse
-from deepnlp.studies.search import build_search as search
-from deepnlp.studies.search import load_search
-from deepnlp.studies.study import declared_names
 from deepnlp.training import TrainConfig, configure
+from studies.parameter import build_parameter as parameter
+from studies.parameter import parse
+from studies.search import build_search as search
+from studies.search import load_search
+from studies.study import declared_names
 
 SPACE = {"dropout": {"choices": [0.1, 0.2]}, "lr": {"low": 1, "high": 10}}
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from deepnlp.studies.figure import draw_table, write_page
-from deepnlp.studies.logs import Logs
-from deepnlp.studies.page import render, table_lines
-from deepnlp.studies.search import load_search
-from deepnlp.studies.study import declared_names
-from deepnlp.studies.table import FigureOf, load_table
 from deepnlp.tasks import TASKS
 from deepnlp.training import RunFolder
 from deepnlp.training.runs import build_schedule
+from studies.figure import draw_table, write_page
+from studies.logs import Logs
+from studies.page import render, table_lines
+from studies.search import load_search
+from studies.study import declared_names
+from studies.table import FigureOf, load_table
 from tests.studies.tools import tiny_table, write_logs
 
 ROOT = Path(__file__).parents[2]

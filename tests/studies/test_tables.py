@@ -16,10 +16,10 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
-from deepnlp.studies.figure import write_page
-from deepnlp.studies.logs import CHANGED, FINISHED, LOG_FILES, NOT_RUN, Logs, Run
-from deepnlp.studies.running import run_table
 from deepnlp.training import RunFolder, TrainConfig
+from studies.figure import write_page
+from studies.logs import CHANGED, FINISHED, LOG_FILES, NOT_RUN, Logs, Run
+from studies.running import run_table
 from tests.studies.tools import in_this_process, run_here, tiny_table, without_times
 
 DONE = ["untied-0", "tied-0", "start-0", "untied-1"]
@@ -425,6 +425,6 @@ def test_an_interruption_as_a_run_ends_is_not_lost(tmp_path):
 
     options = {"only": ["tied"], "say": lambda line: None}
     with in_this_process(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("deepnlp.studies.running.run_worker", late)
+        patch.setattr("studies.running.run_worker", late)
         for state in ("interrupted", "finished"):
             assert run_table(table, tmp_path / "runs", tmp_path / "results", **options) == state

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnlp.studies.logs import PLACES, Logs
-from deepnlp.studies.page import render
-from deepnlp.studies.search import Search, build_search
-from deepnlp.studies.table import Table, load_table
-from deepnlp.studies.training import CODES, train_run
 from deepnlp.training import RunFolder, Trainer
+from studies.logs import PLACES, Logs
+from studies.page import render
+from studies.search import Search, build_search
+from studies.table import Table, load_table
+from studies.training import CODES, train_run
 
 SENTENCES = ["the cat saw the dog .", "a dog saw the cat .", "the dog and a cat sleep ."]
 TIMES = ("seconds", "cpu_seconds", "tokens_per_second", "peak_memory_mb")
@@ -157,7 +157,7 @@ async def run_here(runner, folder, _environment):
 def in_this_process():
     """Context in which runs are trained here, without learning curves, as slow as training."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("deepnlp.studies.running.run_worker", run_here)
+        patch.setattr("studies.running.run_worker", run_here)
         patch.setattr(Trainer, "_draw", lambda trainer, folder: None)
         yield
 

@@ -5,7 +5,7 @@ import pytest
 
 from deepnlp.checkpoint import read_npz
 from deepnlp.datasets import Corpus
-from deepnlp.models import RNNLM
+from deepnlp.models import RNNLM, RegularisedRNNLM
 from deepnlp.optimizers import SGD
 from deepnlp.tasks import LanguageModelling
 from deepnlp.text import Vocabulary
@@ -25,7 +25,7 @@ def test_the_figure_of_a_window_is_its_cross_entropy(corpus):
     task = LanguageModelling(corpus, batch_size=4, time_size=6)
 
     def learn(**terms):
-        model = RNNLM(
+        model = RegularisedRNNLM(
             *(len(corpus.vocab), 5, 5),
             dropout=0,
             embed_bound=2.0,
@@ -108,7 +108,9 @@ def test_similarity_sets_are_evaluated_on_both_sides(corpus, tmp_path):
     task = LanguageModelling(corpus, similarity=str(path))
 
     def found(tie, **options):
-        model = RNNLM(len(corpus.vocab), 6, 6, tie=tie, dropout=0, embed_bound=1.0, **options)
+        model = RegularisedRNNLM(
+            len(corpus.vocab), 6, 6, tie=tie, dropout=0, embed_bound=1.0, **options
+        )
         task.prepare(model)
         return task.final(model)["similarity"]
 

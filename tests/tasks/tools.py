@@ -7,7 +7,7 @@ from typing import Any
 
 import deepnlp
 from deepnlp.datasets import Pairs, TaggedText, load_pairs
-from deepnlp.models import RNNLM, Seq2Seq, Tagger
+from deepnlp.models import RegularisedRNNLM, Seq2Seq, Tagger
 from deepnlp.optimizers import NTASGD, Adam, Optimizer
 from deepnlp.tasks import LanguageModelling, SequenceToSequence, Tagging, Task
 from deepnlp.text import Vocabulary
@@ -61,7 +61,7 @@ def predicting(out: Path | bool = False, **options: Any) -> Trainer:
     """A small AWD-LSTM: windows of drawn lengths, and averaged weights after the third epoch."""
     deepnlp.seed(3)
     corpus = tiny_corpus()
-    model = RNNLM(
+    model = RegularisedRNNLM(
         *(len(corpus.vocab), 6, [8, 6], 2),
         weight_drop=0.5,
         embed_dropout=0.1,

@@ -15,7 +15,7 @@ from typing import Any
 import deepnlp
 from deepnlp.backend import asnumpy
 from deepnlp.datasets import load_pairs
-from deepnlp.models import CBOW, RNNLM, Seq2Seq
+from deepnlp.models import CBOW, RegularisedRNNLM, Seq2Seq
 from deepnlp.optimizers import NTASGD, AdaGrad, Adam
 from deepnlp.tasks import SequenceToSequence, Word2Vec
 from deepnlp.training import Trainer
@@ -30,7 +30,7 @@ def language_model(**options: Any) -> Trainer:
     deepnlp.seed(1)
     corpus = tiny_corpus()
     noise = {"dropout": 0.3, "weight_drop": 0.2, "embed_dropout": 0.1, "ar": 1.0, "tar": 1.0}
-    model = RNNLM(len(corpus.vocab), 6, 6, layers=1, **noise)
+    model = RegularisedRNNLM(len(corpus.vocab), 6, 6, layers=1, **noise)
     optimizer = NTASGD(model.parameters(), lr=2.0, average_after=1)
     sizes = {"batch_size": 10, "time_size": 2, "eval_batch_size": 6, "baselines": False}
     return Trainer(model, corpus, optimizer, **sizes, **QUIET, **options)

@@ -7,7 +7,7 @@ import pytest
 
 from deepnlp.training import progress
 from deepnlp.training.progress import Progress
-from deepnlp.training.schema import State
+from deepnlp.training.resume import State
 from tests.training.tools import tiny_trainer
 
 

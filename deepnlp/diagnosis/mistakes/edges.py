@@ -143,6 +143,10 @@ def name_of_ticket(problem: Problem, ticket: int) -> str | None:
     return None
 
 
+_MODULES = ("np", "numpy", "xp", "cp", "torch", "math", "np.linalg", "np.ma", "special")
+"""What modules are usually called: no operands."""
+
+
 def _operand_of(expression: Any, j: int, count: int) -> ast.expr | None:
     """The j-th operand of an expression, where it is one operator or one call."""
     if isinstance(expression, ast.BinOp):
@@ -151,8 +155,9 @@ def _operand_of(expression: Any, j: int, count: int) -> ast.expr | None:
         return expression.operand
     if isinstance(expression, ast.Call):
         args = list(expression.args)
-        if isinstance(expression.func, ast.Attribute) and len(args) < count:
-            args.insert(0, expression.func.value)
+        owner = getattr(expression.func, "value", None)
+        if owner is not None and len(args) < count and ast.unparse(owner) not in _MODULES:
+            args.insert(0, owner)
         named = ast.unparse(expression.func).rpartition(".")[2]
         skip = 1 if named == "einsum" else 0
         return args[j + skip] if j + skip < len(args) else None

@@ -41,7 +41,8 @@ def simple(problem: Problem, name: str) -> Iterator[Guess]:
         yield say("transposed", {name: right.T}, name=name)
     extra = wrong.ndim - right.ndim
     total = wrong.sum(axis=tuple(range(max(extra, 0))))
-    if extra > 0 and total.shape == right.shape and numpy.allclose(total, right, 1e-5, 1e-9):
+    is_sum = total.shape == right.shape and numpy.allclose(total, right, 1e-5, 1e-9)
+    if extra > 0 and is_sum and wrong.size > right.size:
         axes = "axis" if extra == 1 else f"{extra} axes"
         words = {"shape": wrong.shape, "wanted": right.shape, "axes": axes}
         yield say("unsummed", {name: wrong}, name=name, **words)

@@ -1,15 +1,15 @@
 """The backward of a problem, evaluated once: the functions that can be wrong, and their values."""
 
-import copy
 from types import FunctionType
 from typing import Any
 
+from deepnlp.diagnosis.evaluating.evaluator import Evaluated, Evaluator, Frame
+from deepnlp.diagnosis.evaluating.sources import is_foreign
 from deepnlp.diagnosis.problem import Problem
-from deepnlp.diagnosis.rewriting.evaluator import Evaluated, Evaluator, Frame
 from deepnlp.diagnosis.rewriting.functions import Ran, ran_in, ran_of
-from deepnlp.diagnosis.rewriting.sources import is_foreign
 from deepnlp.diagnosis.rewriting.trials import Trials, gives_both
 from deepnlp.gradcheck.engines import walk_of
+from deepnlp.gradcheck.walking import copy_of
 
 
 class Backward:
@@ -37,7 +37,7 @@ class Backward:
             self.reason = f"{type(error).__name__}: {error}".partition(". ")[0]
 
     def _evaluate(self, problem: Problem) -> None:
-        subject = copy.deepcopy(problem.subject)
+        subject = copy_of(problem.subject)
         forward = ran_in(subject.forward)
         self.forward = [ran for ran in forward.values() if ran is not None]
         both = gives_both(subject)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.rewriting.allowed import PLAIN
-from deepnlp.diagnosis.rewriting.evaluator import Frame
-from deepnlp.diagnosis.rewriting.sources import is_foreign, tree_of
+from deepnlp.diagnosis.evaluating.allowed import PLAIN
+from deepnlp.diagnosis.evaluating.evaluator import Frame
+from deepnlp.diagnosis.evaluating.sources import is_foreign, tree_of
 from deepnlp.gradcheck.walking import is_node
 
 UNKNOWN: Any = object()
@@ -147,7 +147,7 @@ def _named_in(variables: dict[str, Any], first: str) -> dict[str, Any]:
             for held in (*of_classes, vars(owner)):
                 for attribute, value in held.items():
                     add(f"{name}.{attribute}", value, 1)
-    return found
+    return dict(sorted(found.items(), key=lambda item: "[" in item[0]))  # names before entries
 
 
 def loop_variables(ran: Ran) -> list[str]:

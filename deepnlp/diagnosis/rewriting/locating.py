@@ -18,10 +18,10 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.derivatives import summed
+from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.mistakes.table import phrase
 from deepnlp.diagnosis.problem import Problem, distance
 from deepnlp.diagnosis.rewriting.backward import Backward, backward_of
-from deepnlp.diagnosis.rewriting.evaluator import Frame
 from deepnlp.diagnosis.rewriting.functions import Ran, ran_of
 from deepnlp.diagnosis.rewriting.slots import statements
 from deepnlp.diagnosis.trace import Trace

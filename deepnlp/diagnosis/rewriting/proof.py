@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.evaluating.evaluator import Evaluator
 from deepnlp.diagnosis.problem import Problem, elsewhere
-from deepnlp.diagnosis.rewriting.evaluator import Evaluator
 from deepnlp.diagnosis.rewriting.trials import Trials
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.backward import backward_of
-from deepnlp.diagnosis.rewriting.evaluator import Frame
 from deepnlp.diagnosis.rewriting.forms import (
     of_expressions,
     of_indices,
@@ -34,7 +35,7 @@ from deepnlp.diagnosis.rewriting.substituting import (
 )
 from deepnlp.diagnosis.rewriting.telling import guess_of
 from deepnlp.diagnosis.rewriting.trials import MORE, Trials
-from deepnlp.diagnosis.rewriting.values import Value, products, values
+from deepnlp.diagnosis.rewriting.values import Value, values
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
 
@@ -70,12 +71,44 @@ class Repair:
         The gradients that it makes right.
     others : list of Repair
         Changes of other statements that it takes besides.
+    helpers : collection of str
+        Names of the functions of backward.
     """
 
     ran: Ran
     change: Change
     names: frozenset[str]
     others: list[Repair] = field(default_factory=list)
+    helpers: Collection[str] = ()
+
+    @property
+    def growth(self) -> int:
+        """By how much it makes the code longer."""
+        return growth_of(self.change)
+
+    @property
+    def cost(self) -> float:
+        """That of the change; more where it adds to a call what a helper should do."""
+        is_around = self.growth > 0 and called_in(self.change.statement.node) & {*self.helpers}
+        return self.change.cost + (_AROUND if is_around else 0.0)
+
+
+_AROUND = 0.3
+
+
+def called_in(node: ast.AST) -> set[str]:
+    """Return the names of the functions that a statement calls."""
+    calls = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
+    return {str(getattr(one, "attr", getattr(one, "id", ""))) for one in calls}
+
+
+def growth_of(change: Change) -> int:
+    """Return by how much a change makes the code longer."""
+    return sum(_size(new) - _size(slot.node) for slot, new in change.puts)
+
+
+def _size(node: Any) -> int:
+    return sum(1 for _ in ast.walk(node)) if isinstance(node, ast.AST) else 0
 
 
 ROUNDS = 2
@@ -116,7 +149,7 @@ def _best(found: list[Repair]) -> Iterator[tuple[int, Repair]]:
         by_names.setdefault(repair.names, []).append(repair)
     for members in sorted(by_names.values(), key=lambda one: -len(one[0].names)):
         general = {id(one): one.change.cause != c.WRONG_VALUE for one in members}
-        members.sort(key=lambda one: (round(one.change.cost, 9), general[id(one)]))
+        members.sort(key=lambda one: (round(one.cost, 9), general[id(one)], one.growth))
         yield from enumerate(members[:MOST])
 
 
@@ -135,6 +168,7 @@ class Search:
         self.backward = backward_of(problem)
         self.evaluator, self.trials = self.backward.evaluator, self.backward.trials
         self.ran = self.backward.ran
+        self._helpers = {ran.tree.name for ran in self.ran}
         self._trees = {ran.code: Above(ran.tree) for ran in self.ran}
         order = [*problem.bad, *(name for name in problem.right if name not in problem.bad)]
         self._limits = [(name, problem.right[name], self._limit(name)) for name in order]
@@ -182,10 +216,16 @@ class Search:
         return [one for one in self.found if one.names == set(self.problem.bad)]
 
     def _try_level(self, make: Any) -> None:
-        """All changes of a kind; where one repairs all, only others of its statement."""
-        known = {id(one.change.statement.node) for one in self._whole()}
-        for number, ran in enumerate(self.ran):
-            places = [s for s in statements(ran.tree) if not known or id(s.node) in known]
+        """All changes of a kind; where one repairs all, others of its statement, and of a call."""
+        whole = self._whole()
+        known = {id(one.change.statement.node) for one in whole}
+        helpers = {one.ran.tree.name for one in whole}
+        for number, ran in reversed([*enumerate(self.ran)]):  # helpers before what calls them
+            places = [
+                s
+                for s in statements(ran.tree)
+                if not known or id(s.node) in known or helpers & called_in(s.node)
+            ]
             places = [s for s in places if (id(s.node) not in self._cleared) is self._is_first]
             self._try_all(ran, make(ran, places, partial(self._values_of, number)))
 
@@ -212,14 +252,33 @@ class Search:
             groups += screen.kept()
         for group in groups:
             self._count()
+            group.sort(key=lambda one: (one.cost, growth_of(one)))
             for change in group[:MOST]:  # those that give the same on these numbers
                 names = self._tried([change])
-                if names and not is_misplaced(ran.tree, change):
-                    self.found.append(Repair(ran, change, frozenset(names)))
+                is_safe = not names or self._divides_safely(ran, change)
+                if names and is_safe and not is_misplaced(ran.tree, change):
+                    self.found.append(Repair(ran, change, frozenset(names), [], self._helpers))
                 elif names is None:
                     self._note_part(Repair(ran, change, frozenset()))
-                if names or not self._is_by_chance:
+                if is_safe and (names or not self._is_by_chance):
                     break
+
+    def _divides_safely(self, ran: Ran, change: Change) -> bool:
+        """Whether what a change divides by is never 0, or forward divides by it as well."""
+        new = {text for _, put in change.puts for text in _divisors(put)}
+        before = {text for slot, _ in change.puts for text in _divisors(slot.node)}
+        values = [ran.value(text) for text in new - before]
+        return all(
+            (value > 0).all() or (value < 0).all() or self._is_divisor(value)
+            for value in values
+            if isinstance(value, numpy.ndarray) and value.ndim
+        )
+
+    def _is_divisor(self, value: HostArray) -> bool:
+        """Whether forward divides by an array, or takes its logarithm; its sign may be another."""
+        nodes = self.problem.trace.nodes if self.problem.trace is not None else []
+        divisors = [node.arrays[-1] for node in nodes if node.op in _DIVIDING]
+        return any(numpy.array_equal(abs(one).ravel(), abs(value).ravel()) for one in divisors)
 
     def _count(self) -> None:
         self.evaluator.guard.steps += STEPS_OF_A_CHANGE
@@ -281,6 +340,17 @@ class Search:
                 if names and len(chosen) > 1:
                     first, *others = chosen
                     self.found.append(Repair(first.ran, first.change, frozenset(names), others))
+
+
+_DIVIDING = ("divide", "reciprocal", "log", "log2", "log10", "log1p")
+"""Operations that are not defined where their last operand is 0."""
+
+
+def _divisors(node: Any) -> set[str]:
+    """What is divided by in a piece of code."""
+    parts = ast.walk(node) if isinstance(node, ast.AST) else ()
+    kinds = [one for one in parts if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div)]
+    return {ast.unparse(one.right) for one in kinds}
 
 
 def _right_entries(gradient: HostArray, right: HostArray, limit: float) -> HostArray:
@@ -396,17 +466,5 @@ def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
         yield from of_numbers_in_sums(statement)
 
 
-def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
-    others = [one for one in own() if one.cost > 0]
-    for statement in found:
-        yield from inserted(ran, statement, others)
-
-
-def _of_products(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
-    pairs = products(ran)
-    for statement in found:
-        yield from inserted(ran, statement, pairs)
-
-
-LEVELS = ((_local,), (_of_names, _of_values), (_of_terms,), (_of_products,))
+LEVELS = ((_local,), (_of_names, _of_values))
 """Makers of changes, the likeliest first; a later level is tried if no earlier one repairs all."""

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.evaluating.evaluator import Evaluator
+from deepnlp.diagnosis.evaluating.guard import RefusedError
+from deepnlp.diagnosis.evaluating.snapshot import Snapshot
 from deepnlp.diagnosis.problem import distance
-from deepnlp.diagnosis.rewriting.evaluator import Evaluator
-from deepnlp.diagnosis.rewriting.guard import RefusedError
-from deepnlp.diagnosis.rewriting.snapshot import Snapshot
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
 

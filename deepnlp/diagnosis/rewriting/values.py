@@ -22,7 +22,6 @@ from deepnlp.diagnosis.rewriting.functions import (
 from deepnlp.diagnosis.rewriting.slots import parsed, statements, targets
 
 _UNSAFE = re.compile(r"random|rng|append|pop\(|\.at\(|super|lambda|yield|print|open\(")
-_LARGE = 10**8  # the product of the sizes of two arrays of which the product may be large
 _OWN = 0.5  # the highest cost of short parts of backward itself
 _LARGEST = 6  # names and operators of an expression taken from elsewhere
 
@@ -192,25 +191,6 @@ def _counts(ran: Ran) -> Iterator[str]:
     for name, value in ran.scope.items():
         if isinstance(value, int) and value > 1:
             yield f"1 / {name}"
-
-
-def products(ran: Ran) -> list[Value]:
-    """Products of two arrays that backward can name, each value once."""
-    arrays = [(n, v) for n, v in ran.scope.items() if isinstance(v, numpy.ndarray) and v.ndim]
-    arrays = [(n, v) for n, v in arrays if v.dtype.kind in "fb"]
-    pairs = itertools.combinations(arrays, 2)
-    forms = [f"{a} * {b}" for (a, x), (b, y) in pairs if x.size * y.size < _LARGE]
-    for (a, x), (b, y) in itertools.permutations(arrays, 2):
-        if x.ndim == y.ndim == 2 and x.size * y.size < _LARGE:
-            forms += [f"{a} @ {b}"] * (x.shape[1] == y.shape[0])
-            forms += [f"{a} @ {b}.T"] * (x.shape[1] == y.shape[1])
-            forms += [f"{a}.T @ {b}"] * (x.shape[0] == y.shape[0])
-    found: dict[Any, Value] = {}
-    for text in forms:
-        value = ran.value(text)
-        if isinstance(value, numpy.ndarray):
-            found.setdefault(signature(value), Value(text, value, 0.8))
-    return list(found.values())
 
 
 def _reduced(one: Value) -> Iterator[str]:

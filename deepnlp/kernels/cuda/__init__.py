@@ -13,7 +13,15 @@ from deepnlp.kernels.cuda.masks import dropout, dropout_backward
 from deepnlp.kernels.cuda.recurrent import gru_steps, lstm_steps, rnn_steps
 from deepnlp.kernels.cuda.weights import clip_all, update_all
 
-__all__ = [
-    "clip_all", "dropout", "dropout_backward", "gru_steps", "lstm_steps", "rnn_steps",
-    "softmax_nll", "softmax_nll_backward", "update_all",
-]  # fmt: skip
+FORMS = {
+    "clip_all": clip_all,
+    "dropout": dropout,
+    "dropout_backward": dropout_backward,
+    "gru_steps": gru_steps,
+    "lstm_steps": lstm_steps,
+    "rnn_steps": rnn_steps,
+    "softmax_nll": softmax_nll,
+    "softmax_nll_backward": softmax_nll_backward,
+    "update_all": update_all,
+}
+"""The quick form of each kernel that has one on CuPy."""

@@ -87,7 +87,7 @@ class GRUBefore(Steps):
         steps.gru_gates(a, h[t] @ self._Wh_rz, h[t], u)
         steps.gru_output(a, u @ self._Wh_n, h[t], h[t + 1])
 
-    def over_time(self, _: int) -> Array:
+    def over_time(self, number: int, width: int | None = None) -> Array:
         """u of all steps."""
         return self._u
 

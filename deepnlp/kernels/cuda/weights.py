@@ -15,6 +15,7 @@ import numpy
 from deepnlp.backend import Array, xp
 from deepnlp.kernels.cuda import launching
 from deepnlp.kernels.cuda.launching import BLOCK, REALS, WEIGHTS, is_dense, pointers
+from deepnlp.kernels.formulas import Formula
 
 # The structures Weight and Weights of common.cuh.
 _WEIGHT = numpy.dtype([
@@ -39,14 +40,21 @@ class Rule(NamedTuple):
 
 _OF_ADAM = ("beta1", "beta2", "step", "root", "eps", "decay", "shrink")
 RULES = {
-    "SGD._formula": Rule("update_sgd", (), ("lr", "decay")),
-    "Momentum._formula": Rule("update_momentum", ("v",), ("lr", "momentum", "decay")),
-    "Nesterov._formula": Rule("update_nesterov", ("v",), ("lr", "momentum", "decay")),
-    "AdaGrad._formula": Rule("update_adagrad", ("s",), ("lr", "eps", "decay")),
-    "RMSprop._formula": Rule("update_rmsprop", ("s",), ("lr", "alpha", "eps", "decay")),
-    "Adam._formula": Rule("update_adam", ("m", "s"), _OF_ADAM),
+    "optimizers.descent:SGD._formula": Rule("update_sgd", (), ("lr", "decay")),
+    "optimizers.descent:Momentum._formula": Rule(
+        "update_momentum", ("v",), ("lr", "momentum", "decay")
+    ),
+    "optimizers.descent:Nesterov._formula": Rule(
+        "update_nesterov", ("v",), ("lr", "momentum", "decay")
+    ),
+    "optimizers.adaptive:AdaGrad._formula": Rule("update_adagrad", ("s",), ("lr", "eps", "decay")),
+    "optimizers.adaptive:RMSprop._formula": Rule(
+        "update_rmsprop", ("s",), ("lr", "alpha", "eps", "decay")
+    ),
+    "optimizers.adaptive:Adam._formula": Rule("update_adam", ("m", "s"), _OF_ADAM),
 }
-"""The formulas that there are kernels for, by their qualified names."""
+"""The formulas that there are kernels for, by the places where they stand."""
+FORMULAS = {place: Formula(rule.kernel) for place, rule in RULES.items()}
 
 
 _Row: TypeAlias = tuple[int, int, tuple[int, ...], int, tuple[float, ...]]
@@ -93,7 +101,9 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Any:
 
 def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:
     """A launch for every 32 weights; the formula updates those that no kernel takes."""
-    known = RULES.get(formula.__qualname__)
+    place = f"{formula.__module__.partition('.')[2]}:{formula.__qualname__}"
+    current = [place for place, recorded in FORMULAS.items() if recorded.is_current()]
+    known = RULES[place] if place in current else None
     rows: dict[str, list[_Row]] = {letter: [] for letter in REALS}
     others = []
     for update in updates:

@@ -54,7 +54,7 @@ on each.
 """
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from functools import cache, partial
 from importlib import import_module, util
@@ -74,6 +74,10 @@ from deepnlp.lessons.exercises.values import close, compare_choice, compare_valu
 from deepnlp.lessons.exercises.verdict import EMPTY, WRONG_TYPE, Verdict, is_empty
 
 PACKAGE = __name__.rpartition(".")[0]
+ADDED = "gradient of the backward before"
+ADDS = (
+    "A second backward adds to the gradients of the first: backward should set each of them anew."
+)
 Table = dict[str, Any]
 Names = dict[str, Any]
 Backward = Callable[[Any, Any, Table, Names, Names], Verdict]
@@ -112,10 +116,22 @@ def check_code(layer: Any, inputs: Any, step: Table, say: Names, names: Names) -
     hints = {key: say[key] for key, mistake in step.get("wrong", {}).items() if len(mistake) == 1}
     kept = deepcopy(layer)
     verdict = check_backward(layer, *inputs, hints=hints, weights=step.get("weights", ()))
+    if verdict.ok and _adds_up(deepcopy(kept), inputs, step.get("weights", ())):
+        return Verdict.wrong(ADDED, f"Right the first time. {ADDS}")
     if verdict.diagnosis != ZERO:
         return verdict
     by_numbers = check_by_numbers(kept, inputs, step, say, names)
     return by_numbers if by_numbers.ok else verdict  # weights kept where the checker does not look
+
+
+def _adds_up(layer: Any, inputs: Any, weights: Sequence[str]) -> bool:
+    """Check whether a second backward adds to gradients such as ``dW`` that the first has set."""
+    kept = []
+    for _ in range(2):
+        dy = np.ones(np.shape(layer.forward(*inputs)))
+        layer.backward(dy)
+        kept.append([np.array(getattr(layer, f"d{name}", 0.0)) for name in weights])
+    return any(np.any(once) and close(twice, 2 * once) for once, twice in zip(*kept, strict=True))
 
 
 def check_by_numbers(layer: Any, inputs: Any, step: Table, _: Names, names: Names) -> Verdict:

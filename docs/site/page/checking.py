@@ -12,9 +12,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 NAME = "yours"
+SHAPES = ["x=5,4"]  # of a first input of which nothing is said
+GRADIENT = re.compile(r"d[A-Za-z]\w*|grads?|gradients?")
 OWN = re.compile(r"^#\s*check:(.*)$", re.MULTILINE)
 HELP = """Say in a comment what to check, such as  # check: affine --input "x=5,4" --weight "w=4,3"
-Or paste below your functions the cell that tries them, with a call of affine_forward on arrays."""
+Or paste below your code the cell that tries it, with a call of its forward on arrays."""
 
 
 class _Parser(ArgumentParser):
@@ -28,6 +30,7 @@ def _parser():
     for option in ("input", "weight", "constant", "gradient"):
         parser.add_argument(f"--{option}", action="append", default=[])
     parser.add_argument("--call")
+    parser.set_defaults(is_guess=False)  # whether the page chose the shapes
     return parser
 
 
@@ -40,46 +43,37 @@ def targets(code):
     parser = _parser()
     if stated := OWN.findall(code):
         return [parser.parse_args(shlex.split(line)) for line in stated]
-    found, tree = [], ast.parse(code)
+    from deepnlp.gradcheck.cells import without_commands
+
+    found, tree = [], ast.parse(without_commands(code))
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             methods = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
             found += [node.name] if methods & {"backward", "__call__", "forward"} else []
         elif isinstance(node, ast.FunctionDef) and node.name.endswith("_forward"):
             found.append(node.name.removesuffix("_forward"))
-    calls = _calls(tree)
-    ways = {
-        name: ["--call", calls[name]] if name in calls else ["--input", "x=5,4"] for name in found
-    }
-    return [parser.parse_args([name, *way]) for name, way in ways.items()] or [
-        parser.parse_args([])
-    ]
+        elif isinstance(node, ast.FunctionDef) and _gives_gradients(node):
+            found.append(node.name)
+    return [parser.parse_args([name]) for name in found] or [parser.parse_args([])]
 
 
-def _calls(tree):
-    """How a script itself calls each function, as in ``a, cache = affine_forward(x, W)``.
+def _gives_gradients(function):
+    """Whether a function ends in ``return loss, dW`` or ``return loss, grads``.
 
-    >>> _calls(ast.parse("a, cache = affine_forward(x, W)"))
-    {'affine': 'affine(x, W)'}
+    >>> _gives_gradients(ast.parse("def f(x): return loss, dW").body[0])
+    True
     """
-    found = {}
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            continue
-        for call in ast.walk(node):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
-                name, forward, _ = call.func.id.partition("_forward")
-                if forward and name not in found:
-                    call.func.id = name
-                    found[name] = ast.unparse(call)
-    return found
+    last = function.body[-1]
+    values = last.value.elts if isinstance(getattr(last, "value", None), ast.Tuple) else []
+    are_gradients = [bool(GRADIENT.fullmatch(ast.unparse(value))) for value in values]
+    return "backward" not in function.name and are_gradients[:1] == [False] and any(are_gradients)
 
 
 def _report(path, options):
     import numpy
 
     from deepnlp.gradcheck import check_gradients
-    from deepnlp.gradcheck.loading import call_of, failures_in_one_line, load_own
+    from deepnlp.gradcheck.loading import call_of, failures_in_one_line, load_own, own_call
     from deepnlp.gradcheck.own import build_own
 
     rng = numpy.random.default_rng(0)
@@ -89,8 +83,12 @@ def _report(path, options):
     with failures_in_one_line(own):
         if isinstance(own, Path):
             return check_gradients(own, **settings)
+        is_unsaid = not (options.call or options.input or options.weight)
+        if is_unsaid:
+            options.call = own_call(own)
         if options.call is None:
-            made, inputs, named, _ = build_own(own, options.input, options.weight, rng)
+            options.is_guess, shapes = is_unsaid, SHAPES if is_unsaid else options.input
+            made, inputs, named, _ = build_own(own, shapes, options.weight, rng)
         else:
             made, inputs, named = call_of(own, options.call, {"np": numpy, "rng": rng})
         return check_gradients(made, *inputs, **settings, **named)
@@ -125,7 +123,7 @@ def _line_of(error):
 
 def check(code):
     """Check a code; a JSON with ``ok``, ``text``, ``marks`` for the editor and what it printed."""
-    printed, texts, marks, ok = io.StringIO(), [], [], True
+    printed, texts, marks, ok, options = io.StringIO(), [], [], True, None
     sys.modules.pop(NAME, None)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
         path = Path(folder) / f"{NAME}.py"
@@ -144,7 +142,7 @@ def check(code):
                 f"{type(error).__name__}: {error}" if not isinstance(error, ValueError) else error
             )
             texts += [str(told), *([] if OWN.search(code) else [HELP])]
-            if line:
+            if line and not (options and options.is_guess):  # the line may be right
                 marks.append({"line": line, "name": "no verdict", "evidence": str(told)})
     once = {(mark["line"], mark.get("right")): mark for mark in reversed(marks)}  # of two gradients
     answer = {"ok": ok, "text": "\n\n".join(texts), "marks": [*once.values()][::-1]}

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from tests.broken.forms import Part, errors, outcome_of_right
+
+from tests.broken.forms import DOUT, Part, errors, file_of, handed, limited, outcome_of_right
 
 COUNT = 1000
 
@@ -477,6 +478,37 @@ def fault(number):
     return f"{part.name}: {bad}" if bad else ""
 
 
+def once_used(part, source, seed):
+    """The report on a layer whose forward has run."""
+    return handed(part, source, seed, part.forward)
+
+
+def once_trained(part, source, seed):
+    """The report on a layer that has taken a step."""
+    table = part.gradients.items()
+    steps = [
+        f"try: {array}[...] -= 0.01 * ({gradient})\nexcept Exception: pass"
+        for array, gradient in table
+    ]
+    return handed(part, source, seed, "\n".join([part.forward, DOUT, part.backward, *steps]))
+
+
+def in_a_file(part, source, seed):
+    """The report on a layer in a file with the cell that tries it, by the command line."""
+    from deepnlp.cli.gradcheck import _check
+
+    constants = re.findall(r'constants=\["(\w+)', part.hand)
+    try:
+        with limited(60):
+            target = file_of(part, source, "if True:")
+            return _check(target, [], [], None, {}, "auto", seed, constants)
+    except (Exception, SystemExit) as error:
+        return error
+
+
+GIVES = {"": handed, "forward": once_used, "step": once_trained, "file": in_a_file}
+
+
 def main():
     parser = argparse.ArgumentParser(
         prog="python -m tests.broken.cases.right_many", description=__doc__
@@ -484,6 +516,7 @@ def main():
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--sanity", action="store_true", help="our own numeric check alone")
+    parser.add_argument("--after", choices=GIVES, default="", help="what has been done before")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     numbers = range(0, options.count, options.every)
@@ -499,7 +532,7 @@ def main():
     counts, rows, start = Counter(), [], time.process_time()
     for number in numbers:
         part = render(number)
-        name, why = outcome_of_right(part, 0)
+        name, why = outcome_of_right(part, 0, GIVES[options.after])
         counts[name] += 1
         if name != "passed":
             rows.append({"layer": part.name, "outcome": name, "said": why})

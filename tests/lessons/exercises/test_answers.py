@@ -22,6 +22,7 @@ from deepnlp.backend.functions import sigmoid, softmax
 from deepnlp.lessons.exercises import EMPTY, exercises_of
 from notebooks.build import sources
 from tests.lessons.exercises.tools import (
+    adding,
     answer_in_lesson,
     changed,
     code_cells,
@@ -37,7 +38,7 @@ NAMES = [e.name for lesson in LESSONS for e in exercises_of(lesson)]
 SAY_LITTLE = {"empty", "error", "wrong value", "wrong shape", "wrong type", "unknown"}
 SHARED = {
     "np": np, "math": math, "partial": partial, "Fraction": Fraction, "layers": layers,
-    "sigmoid": sigmoid, "softmax": softmax, "changed": changed, "deaf": deaf,
+    "sigmoid": sigmoid, "softmax": softmax, "changed": changed, "deaf": deaf, "adding": adding,
     "solution_of": solution_of,
 }  # fmt: skip
 

@@ -1,30 +1,51 @@
 """Answers to the exercises that were written without a look at the checks.
 
-``blind/lessonNN.py`` has ``SETUP``, what an answer may use, and ``CASES``: exercise, what is wrong,
-"right" or "wrong", the code, and the line of the mistake.
+``blind/lessonNN.toml`` has ``setup``, what an answer may use, and for each exercise ``right``
+answers with the ``wrong`` ones that are near them, by the name of the mistake: a text is the whole
+answer, a list the edits of the right one, what stands there and what stands in its place in turn.
 """
 
 import linecache
-import runpy
+import tomllib
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from tests.lessons.exercises.tools import CALL, exercise_cells, quietly
 
-FILES = sorted(Path(__file__).with_name("blind").glob("lesson*.py"))
+FILES = sorted(Path(__file__).with_name("blind").glob("lesson*.toml"))
 SAY_LITTLE = {"error", "wrong value", "wrong shape", "wrong type", "unknown", "empty"}
+
+
+def edited(source, edits):
+    """A source with the second text of each pair in the place of the first."""
+    for before, after in zip(edits[::2], edits[1::2], strict=True):
+        assert source.count(before) == 1, f"{before!r} should stand once in\n{source}"
+        source = source.replace(before, after)
+    return source
+
+
+def answers(exercises):
+    """The exercise, the name, the kind and the source of each answer."""
+    for exercise, blocks in exercises.items():
+        for block in blocks:
+            if "right" in block:
+                yield exercise, block.get("name", "right"), "right", block["right"]
+            for name, wrong in block.get("wrong", {}).items():
+                source = wrong if isinstance(wrong, str) else edited(block["right"], wrong)
+                yield exercise, name, "wrong", source
 
 
 def verdicts(file):
     """The name, the kind and the verdict of each answer."""
-    given = runpy.run_path(str(file))
-    stubs = exercise_cells(int(file.stem[-2:]), solution=False)
-    for number, (exercise, name, kind, source, _) in enumerate(given["CASES"]):
+    exercises, number = tomllib.loads(file.read_text("utf-8")), count()
+    setup, stubs = exercises.pop("setup"), exercise_cells(int(file.stem[-2:]), solution=False)
+    for exercise, name, kind, source in answers(exercises):
         handed = CALL.search(stubs[exercise])[2]
-        names, place = {"__name__": "blind"}, f"<{file.stem} {number}>"
+        names, place = {"__name__": "blind"}, f"<{file.stem} {next(number)}>"
         linecache.cache[place] = len(source), None, source.splitlines(True), place
-        exec(given["SETUP"], names)
+        exec(setup, names)
         exec(compile(source, place, "exec"), names)
         answer = names["answer" if handed == "..." else handed]
         yield f"{exercise}: {name}", kind, quietly(exercise, answer)

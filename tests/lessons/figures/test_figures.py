@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from deepnlp.lessons.figures import (
+from deepnlp.plots.style import BLUE, VERMILLION
+from material.figures import (
     Candidate,
     against_chance,
     arrangements,
@@ -22,7 +23,6 @@ from deepnlp.lessons.figures import (
     weighted_sum,
     word_table,
 )
-from deepnlp.plots.style import BLUE, VERMILLION
 from tests.gradflow.test_gradflow import overlaps
 
 TEXT = ["the", "king", "eats", "the", "bread", "today", ".", "a", "horse", "sleeps", "now", "."]

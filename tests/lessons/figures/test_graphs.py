@@ -19,8 +19,8 @@ from deepnlp.layers import (
     Tanh,
     TimeLSTM,
 )
-from deepnlp.lessons.figures import computation_graph, memory_road
-from deepnlp.lessons.figures.graph_places import picture_of
+from material.figures import computation_graph, memory_road
+from material.figures.graph_places import picture_of
 from tests.gradflow.test_gradflow import overlaps
 
 RNG = np.random.default_rng(0)

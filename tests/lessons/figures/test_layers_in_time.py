@@ -4,8 +4,8 @@ import pytest
 
 from deepnlp import Sequential
 from deepnlp.layers import GRU, LSTM, Embedding, TimeAffine, Unrolled
-from deepnlp.lessons.figures import layers_in_time
-from deepnlp.models import RNNLM
+from deepnlp.models import RNNLM, RegularisedRNNLM
+from material.figures import layers_in_time
 from tests.gradflow.test_gradflow import overlaps
 
 WORDS = ["the", "function", "returns", "a"]
@@ -18,7 +18,7 @@ def test_dropout_and_tying_are_seen():
 
     assert discs(RNNLM(9, 4, 4, layers=2, dropout=0.0)) == []
     fresh = discs(RNNLM(9, 4, 4, layers=2, dropout=0.5))
-    locked = discs(RNNLM(9, 4, 4, layers=2, dropout=0.5, locked_dropout=True))
+    locked = discs(RegularisedRNNLM(9, 4, 4, layers=2, dropout=0.5, locked_dropout=True))
     assert len(fresh) == len(locked) == 9  # three places, three words
     assert len(set(locked)) == 3 < len(set(fresh))
     cells = [Unrolled(LSTM.init(4, 4), (0.5, 0.0)), Unrolled(GRU.init(4, 4), (0.5,), True)]

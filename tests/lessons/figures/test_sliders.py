@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures import explore
+from material.figures import explore
 
 
 def drawing(calls):
@@ -76,6 +76,6 @@ def test_a_slider_that_does_not_fit_is_refused(bad):
 
 def test_ipywidgets_takes_these_sliders(monkeypatch):
     widgets = pytest.importorskip("ipywidgets")
-    monkeypatch.setattr("deepnlp.lessons.figures.sliders._widgets", lambda: widgets)
+    monkeypatch.setattr("material.figures.sliders._widgets", lambda: widgets)
     moved = explore(drawing([]), **SLIDERS)
     assert [child.value for child in moved.children[:2]] == [1.0, 3]

@@ -45,6 +45,9 @@ class Parts(solution_of("6.4")):
     def through_h(self, da):
         return da @ self.Wh.T
 
+    def start(self):
+        self.dWx, self.dWh, self.db = (np.zeros_like(w) for w in (self.Wx, self.Wh, self.b))
+
     def gathered(self, before, new):
         return before + new
 
@@ -64,6 +67,7 @@ class Parts(solution_of("6.4")):
         return np.stack(hs, axis=1)
 
     def backward(self, dhs):
+        self.start()
         dh_next, dc_next, dxs = 0.0, 0.0, []
         for t in reversed(range(dhs.shape[1])):
             x, h, c, i, f, g, o, u = self.steps[t]
@@ -112,6 +116,7 @@ class EinsumLSTM(solution_of("6.4")):
     """Gate by gate in backward, into blocks of one array."""
 
     def backward(self, gradients):
+        self.dWx, self.dWh, self.db = (np.zeros_like(w) for w in (self.Wx, self.Wh, self.b))
         H, T = len(self.Wh), gradients.shape[1]
         carried, memory = np.zeros_like(gradients[:, 0]), np.zeros_like(gradients[:, 0])
         dx = np.empty((len(gradients), T, len(self.Wx)))
