@@ -114,8 +114,7 @@ FILLS = [
 
 _BRANCH = layer(
     "self.x = x\nreturn x @ self.W + <1> * <0>",
-    "self.dW = self.x.T @ dy\n"
-    "dx = dy @ self.W.T\nself.dV = np.zeros_like(self.V)\nreturn dx",
+    "self.dW = self.x.T @ dy\ndx = dy @ self.W.T\nself.dV = np.zeros_like(self.V)\nreturn dx",
     "Layer(W=normal(4, 3), V=normal(4)), normal(5, 4)",
 )
 _IMAGINARY = [
@@ -224,9 +223,13 @@ _ROOM = """
 exec(compile('''<1>''', '<0>.py', 'exec'), space := {"__name__": "<0>", "np": np})
 report = check_gradients(space["Layer"](W=normal(4, 3)), normal(5, 4))
 """
-_PLAIN = layer("self.x = x\nreturn x @ self.W", "self.dW = 2 * self.x.T @ dy\nreturn dy @ self.W.T", "")
+_PLAIN = layer(
+    "self.x = x\nreturn x @ self.W", "self.dW = 2 * self.x.T @ dy\nreturn dy @ self.W.T", ""
+)
 _PLAIN = _PLAIN.rpartition("\nreport")[0]
-ROOMS = [*rows(_ROOM, "code token calendar this chunk select numbers types queue".split(), [_PLAIN])]
+ROOMS = [
+    *rows(_ROOM, ["code", "token", "calendar", "this", "chunk", "select", "numbers", "types", "queue"], [_PLAIN])
+]
 
 # --- Names that exempt --------------------------------------------------------------------------
 
@@ -235,10 +238,7 @@ _FORGOTTEN = layer(
     "self.db = dy.sum(0)\nreturn dy @ self.<0>.T",
     "Layer(<0>=normal(4, 3), b=normal(3)), normal(5, 4)",
 )
-_NAMES = (
-    "W_mean W_logvar pos_emb mask_token label_embedding W_target W_state W_reconstruct initial_state "
-    "W_prob steps europe W_noise freq_weight proj_std W_mask position_table W_pos V A head"
-).split()
+_NAMES = ["W_mean", "W_logvar", "pos_emb", "mask_token", "label_embedding", "W_target", "W_state", "W_reconstruct", "initial_state", "W_prob", "steps", "europe", "W_noise", "freq_weight", "proj_std", "W_mask", "position_table", "W_pos", "V", "A", "head"]
 _NONE = """
 def forward(x, <0>):
     return x @ <0>, (x, <0>)
@@ -258,12 +258,12 @@ report = check_gradients(make(normal(4, 3), normal(3)), normal(5, 4))
 """
 NAMED = [
     *rows(_FORGOTTEN, _NAMES),
-    *rows(_NONE, "w0 W_pos emb_table init_w proj_table mask_emb W_const target_proj Wfreq".split()),
+    *rows(_NONE, ["w0", "W_pos", "emb_table", "init_w", "proj_table", "mask_emb", "W_const", "target_proj", "Wfreq"]),
 ]
 CUSTOM = [
-    *rows(_FORGOTTEN, "mask running_mean targets eps pe".split()),
-    *rows(_CLOSED, "V A head b c shift bias".split()),
-    *rows(_NONE, "mask one_hot eps noise".split()),
+    *rows(_FORGOTTEN, ["mask", "running_mean", "targets", "eps", "pe"]),
+    *rows(_CLOSED, ["V", "A", "head", "b", "c", "shift", "bias"]),
+    *rows(_NONE, ["mask", "one_hot", "eps", "noise"]),
 ]
 
 _LABELS = """
@@ -274,7 +274,7 @@ def backward(dy, cache):
     return dy * <0> ** 2, <1> * dy * x * <0>
 report = check_gradients((forward, backward), normal(5, 4), normal(5, 4))
 """
-LABELS = [*rows(_LABELS, "t ts target targets label y_true one_hot".split(), ["3", "-2"])]
+LABELS = [*rows(_LABELS, ["t", "ts", "target", "targets", "label", "y_true", "one_hot"], ["3", "-2"])]
 
 # --- Scripts ------------------------------------------------------------------------------------
 
@@ -486,7 +486,9 @@ _SUMS = layer(
     "self.dW = self.x.T @ dy\nreturn dy @ self.W.T",
     "Layer(W=normal(<1>, 3)), normal(5, <1>)",
 )
-_POINT = layer("self.x = x\nreturn <0>", "return dy * <1>", "Layer(), <2> * (1 + rng.random((4, 3)))")
+_POINT = layer(
+    "self.x = x\nreturn <0>", "return dy * <1>", "Layer(), <2> * (1 + rng.random((4, 3)))"
+)
 _SOFTMAX = layer(
     "e = np.exp(x - x.max(1, keepdims=True))\nself.y = e / e.sum(1, keepdims=True)\nreturn self.y",
     "return self.y * (dy - (dy * self.y).sum(1, keepdims=True))",
