@@ -51,6 +51,7 @@ def run(
     call: Annotated[str | None, Option(metavar="CALL")] = None,
     seconds: Annotated[int, Option(metavar="S", low=1)] = 300,
     quiet: Flag = False,
+    strict: Flag = False,
     all: Flag = False,
     museum: Annotated[
         str | None, Option(metavar="DIR", details={"nargs": "?", "const": ""})
@@ -83,6 +84,8 @@ def run(
         print nothing if all is right, and one line if not.
     all : bool
         print all causes that would give a wrong gradient, not the likeliest alone.
+    strict : bool
+        take what is left to you to judge, such as an array without a gradient, for an error.
     museum : str, optional
         score the diagnosis on layers with a mistake (default: those of a checkout).
     shapes : int
@@ -101,7 +104,7 @@ def run(
     if target is None:
         return _check_examples(layer, method, seed)
     table = dict(map(_read_gradient, gradient))
-    given = target, [*input], [*weight], call, table, method, seed, constant
+    given = target, [*input], [*weight], call, table, method, seed, constant, strict
     hint, text, first, facts = apart(_verdict, all, *given, seconds=seconds)
     if hint:
         print(hint)
@@ -138,12 +141,13 @@ def _check(
     method: str,
     seed: int,
     constant: Sequence[str],
+    strict: bool,
 ) -> Report:
     """Load what is named, make what it takes, and check it."""
     rng = np.random.default_rng(seed)
     own = load_own(target)
     options: dict[str, Any] = {"method": method, "rng": rng, "constants": constant}
-    options |= {"gradients": gradients, "quiet": True}
+    options |= {"gradients": gradients, "quiet": True, "strict": strict}
     with failures_in_one_line(own), _lines_of_python(own):
         if isinstance(own, Path):
             return check_gradients(own, **options)

@@ -88,7 +88,7 @@ class Adapter:
     """
 
     is_engine = False
-    needs_gradients = False  # of the outputs, in a backward that has no default for them
+    needs_gradients = False  # of the outputs, as there is no default for them
     is_walk_right = True  # an engine's way back through the graph, as far as it is known
     lines: Any = None  # of a script
     node: Any = None  # of an engine
@@ -672,7 +672,7 @@ def _dict_of(keys: list[str], forms: tuple[str, ...]) -> Callable[[list[Any]], d
 def _keeps_default(p: inspect.Parameter, is_first: bool) -> bool:
     """Whether an argument of backward is a setting: a text or a number, but not ``dh_next=0``."""
     is_setting = isinstance(p.default, bool | str | int | float)
-    is_number = not isinstance(p.default, bool | str) and p.default in (0, 1)
+    is_number = type(p.default) in (int, float) and p.default in (0, 1)
     is_gradient = GRADIENT.match(p.name) or (is_first and not RATE.fullmatch(p.name))
     return is_setting and not (is_number and is_gradient)
 

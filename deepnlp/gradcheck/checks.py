@@ -181,14 +181,15 @@ class Comparison:
             return rows
         noise = {row.name: 0.0 for row in small}
         for sign in (1, -1):
-            subject.put({n: v * (1 + sign * rules.NUDGE * self.rng.choice([0.5, 1.0], v.shape))
-                         for n, v in values.items()})  # fmt: skip
+            kept = self._nudge(values, sign)
             analytic = subject.analytic_gradients()
             for row in small:
                 step = "central" if row.name in self.differences else "complex"
                 numeric = subject.numeric_gradient(row.name, step)
                 pairs = (analytic[row.name], row.analytic), (numeric, row.numeric)
                 noise[row.name] = max(noise[row.name], *(_largest(a - b) for a, b in pairs))
+            if subject.caller.lines is not None:
+                subject.caller.lines.put(kept)
             subject.put(values)
         for row in small:
             if _peak(row) <= rules.NOISE * noise[row.name]:
@@ -196,10 +197,22 @@ class Comparison:
         self._note_saturated([row for row in small if row.is_wrong], values)
         return rows
 
+    def _nudge(self, values: Gradients, sign: int) -> Any:
+        """Change all numbers by as much as rounding does."""
+        subject, lines = self.subject, self.subject.caller.lines
+        if lines is not None:
+            kept = lines.move(self.rng, rules.NUDGE)
+            subject.put(lines.values)
+            return kept
+        sizes_ = {n: self.rng.choice([0.5, 1.0], v.shape) for n, v in values.items()}
+        subject.put({n: v * (1 + sign * rules.NUDGE * sizes_[n]) for n, v in values.items()})
+        return None
+
     def _note_saturated(self, rows: list[Row], values: Gradients) -> None:
         """Note what is right, and far larger, at a fraction of the same numbers."""
         kept = self.step, self.differences
-        for factor in (0.1, 0.01, 0.001) if rows else ():
+        is_code = self.subject.caller.lines is None
+        for factor in (0.1, 0.01, 0.001) if rows and is_code else ():
             self.subject.put({name: factor * value for name, value in values.items()})
             lifted = {row.name: row for row in self.rows(self.subject.analytic_gradients())}
             for row in rows:
@@ -334,7 +347,8 @@ class Comparison:
             analytic = subject.analytic_gradients()
             if not self._along_all(analytic)[0].ok:
                 rows = self.note_small(self.rows(analytic))
-                if any(row.is_wrong for row in rows) and not self.kinks(rows):
+                is_wrong = any(row.is_wrong for row in rows) and all(row.fits for row in rows)
+                if is_wrong and not self.kinks(rows):
                     return rows
         for array, content in undo:
             array[...] = content

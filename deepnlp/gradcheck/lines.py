@@ -109,7 +109,7 @@ class Lines:
             raise ValueError(say("no spot", name=strange[0], output=self._output))
         checked = [n for n in checked if n in self._spots]
         self._weight = 1.0 if self.loss else plain(eval(pairs[self._output], end))
-        self._moved: Names = {}  # what is exchanged from the start, aside of a kink
+        self.moved: Names = {}  # what is exchanged from the start, aside of a kink
         self._checked, self._pairs = checked, pairs
         self._evaluate(at_loss)
         self.sources = {n: pairs[n] for n in checked}
@@ -137,7 +137,7 @@ class Lines:
                         self.unclipped[name] = before[name]
                     before[name] = now
 
-        end = self._run(self._moved, len(self._body), look)
+        end = self._run(self.moved, len(self._body), look)
         self.gradients = {n: plain(eval(self._pairs[n], end)) for n in self._checked}
         self._first = self._scalar(end)
 
@@ -148,13 +148,17 @@ class Lines:
         is_named = any("clip" in ast.unparse(n) for n in ast.walk(node) if isinstance(n, ast.Call))
         return is_named or any(self._reads(name) & gradients for name in read - gradients)
 
-    def move(self, rng: numpy.random.Generator) -> None:
-        """Go a small step aside with what the lines begin from, and compute all anew."""
+    def move(self, rng: numpy.random.Generator, step: float = 0.01) -> Names:
+        """Go aside with what the lines begin from; return what was exchanged before."""
         at_first = {n: v for n, v in self.values.items() if not self._is_inner(n)}
-        self._moved = {
-            n: v + 0.01 * sizes(v) * rng.normal(size=v.shape) for n, v in at_first.items()
-        }
-        self._evaluate(self._run(self._moved, self._until))
+        kept = self.moved
+        self.put({n: v + step * sizes(v) * rng.normal(size=v.shape) for n, v in at_first.items()})
+        return kept
+
+    def put(self, moved: Names) -> None:
+        """Begin from other values, and compute all anew."""
+        self.moved = moved
+        self._evaluate(self._run(moved, self._until))
 
     def _is_inner(self, name: str) -> bool:
         """Whether a value is computed, before the loss, from others that are checked."""
@@ -189,7 +193,7 @@ class Lines:
         """The loss where some values are others, and the gradients that the lines computed."""
         pairs = zip(self.values.items(), values, strict=True)
         other = {n: new for (n, old), new in pairs if not numpy.array_equal(old, new)}
-        given = {**self._moved, **other}
+        given = {**self.moved, **other}
         loss = self._scalar(self._run(given, self._until)) if other else self._first
         return loss, self.gradients
 

@@ -12,13 +12,15 @@ CUSTOMARY = re.compile(
     r"((attn|attention|causal|pad(ding)?|key_padding|src|tgt|trg|memory|drop(out)?|x|input|valid|loss|seq|tril)_?)?"
     r"masks?|(running|moving)_?\w+|means?|vars?|variances?|std|mu|eps(ilon)?|noise|(inv_?)?freqs?|rope|rotary|"
     r"(sin|cos)(_(table|cached|cache))?|pe|pos(itional)?_?(enc(oding)?s?|table)|one_?hots?|labels?|targets?|"
-    r"y_?(true|one_?hot)|(class|sample)_weights?|adj(acency)?|alibi|slopes|[hcs]_?0|[hcs]_?(prev|init)|lengths|"
+    r"y_?(true|one_?hot)|(class|sample)_weights?|adj(acency)?|alibi|slopes|[hcs]_?0|[hcs]_?init|lengths|"
     r"(keep|drop)(_?(prob|mask))?|ts?",
     re.IGNORECASE,
 )
 """Whole names of arrays that are often no weights: it is asked whether that is intended."""
 
-ORDER = re.compile(r"perm|order|sort|shuffle", re.IGNORECASE)
+ORDER = re.compile(
+    r"perm|order|sort|shuffle|len|size|count|num|shift|ax[ei]s|start|end|offset|step", re.IGNORECASE
+)
 """Integers that are an order, in which none repeats."""
 
 LOSSES = ("loss", "L", "J", "cost", "total_loss", "total_cost", "total", "objective")

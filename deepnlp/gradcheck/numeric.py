@@ -119,7 +119,7 @@ def numerical_gradient(
                 slope, error = _central_slope(along, rounding, steps, size)
                 errors[index] = error
             if is_small:  # a step beyond a number sees the other side of 0
-                slope, errors[index] = _slope_within(along, abs(here), slope, errors[index])
+                slope, errors[index] = _slope_within(along, abs(here), slope, float(errors[index]))
             gradient[index] = slope
         probe[index] = here
     return gradient

@@ -171,8 +171,8 @@ class Report(Outcome):
         dict
             ``schema`` and ``version``; ``subject``, ``method``, ``tolerance``, ``ok``, ``error``;
             ``rows``, one for each gradient and each check that failed, with its ``causes``;
-            ``noted``, what is left to the reader to judge; ``checks``; and ``causes``, the likeliest of each mistake, without repetitions. An error
-            that is not finite is None.
+            ``noted``, left to the reader to judge; ``checks``; and ``causes``, the likeliest of
+            each mistake, without repetitions. An error that is not finite is None.
 
         Examples
         --------

@@ -1,10 +1,13 @@
 """Every rule by which the checker forgives, with the largest wrong gradient that it can hide.
 
-A gradient is compared with numbers, relative to the largest entry of its own variable. What else is
-let pass, and how far, stands here alone; a search (``make fuzz``) looks for larger mistakes that pass.
+A gradient is compared with numbers, relative to the largest entry of its own variable. What else
+is let pass, and how far, stands here alone; a search (``make fuzz``) looks for larger mistakes that
+pass.
 """
 
 import math
+import tomllib
+from importlib.resources import files
 from typing import NamedTuple
 
 import numpy
@@ -55,35 +58,9 @@ class Rule(NamedTuple):
     hides: str
 
 
-RULES = (
-    Rule("tolerance", "the error of a complex step or a difference", "1e-10 or 1e-6 of the largest entry",
-         "the error", "1e-6"),
-    Rule("small entry", "an entry far below the largest of its variable", "1e-12 or 1e-9 of the largest entry",
-         "nothing", "1e-9"),
-    Rule("complex step", "what a complex step misses (abs, norm, var)", "1e-6 of the slope along a direction in one variable",
-         "nothing", "1e-4"),
-    Rule("rounding", "saturated functions, sums that cancel", "100 eps times the largest numbers, and 1e-3", "the error", "1e-3"),
-    Rule("float32", "arithmetic in float32", "1e-3", "ok (float32 ...)", "1e-3"),
-    Rule("coarse", "outputs in float32 or float16, which no difference resolves", "three times the error of the difference",
-         "cannot be compared closer than ...; counted", "any below that"),
-    Rule("too small", "a gradient below the rounding of its entry", "100 times what a relative change of all numbers by 2^-44 makes of it; or 1e-9 of the gradient at a fraction of the numbers, which is right there",
-         "too small to compare; counted", "any below that"),
-    Rule("kink", "a point without a slope", "none: compared a little aside", "kinks", "1e-3"),
-    Rule("means", "gradients of weights divided by the number of samples", "as they stay where every sample is given twice",
-         "means; counted", "the factor 1/N"),
-    Rule("on the way", "a value in lines that is not what it is called", "what follows from it is right; never a weight or an input",
-         "on the way; counted", "any"),
-    Rule("customary names", "masks, running means, targets, tables without a gradient", "names of a short list, whole",
-         "without a gradient: mask, intended?; counted, an error if strict", "missing"),
-    Rule("shared", "constants of a module or a class", "none of its arrays has a gradient", "intended?; counted, an error if strict",
-         "missing"),
-    Rule("numbers", "single numbers without a gradient", "none is beside them or returned", "intended?; counted, an error if strict",
-         "missing"),
-    Rule("dout = 1", "a loss that ignores its dout", "dout has a default", "dout; counted", "a factor dout"),
-    Rule("constants", "what the caller names", "as named", "a constant", "missing"),
-    Rule("no influence", "what changes no output", "a change of every entry", "nothing", "0"),
-)  # fmt: skip
-"""All of them, as docs/reliability.md shows them."""
+_DATA = tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))
+RULES = tuple(Rule(**rule) for rule in _DATA["rules"])
+"""All of them, as docs/maintaining/reliability.md shows them."""
 
 
 def error_of(

@@ -231,7 +231,7 @@ class Attribute(Variable):
 
     @property
     def is_constant(self) -> bool:
-        """Whether it may be no weight: by its whole name, by its place, or as it is not writeable."""
+        """Whether it may be no weight, by its whole name or its place, or as it is read-only."""
         is_number = not self.is_array
         if is_number or usual.CUSTOMARY.fullmatch(str(self.key)) or not self.value.flags.writeable:
             return True

@@ -33,8 +33,8 @@ def affine(kind=Affine):
 def test_the_schema():
     found = json.loads(json.dumps(affine().to_dict(), allow_nan=False))
     assert list(found) == [
-        "schema", "version", "subject", "method", "tolerance", "ok", "error", "rows", "checks",
-        "causes", "sources", "runs",
+        "schema", "version", "subject", "method", "tolerance", "ok", "error", "rows", "noted",
+        "checks", "causes", "sources", "runs",
     ]  # fmt: skip
     assert (found["schema"], found["version"]) == (SCHEMA, VERSION) == ("deepnlp.gradcheck", 1)
     assert found["ok"] is False

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Wrong backwards that a forgiving rule would let pass, and right ones that a strict one accuses.
 
 Each kind is a text with places and the rows that fill them; every row is a case. ``WRONG`` are to be
@@ -228,7 +229,11 @@ _PLAIN = layer(
 )
 _PLAIN = _PLAIN.rpartition("\nreport")[0]
 ROOMS = [
-    *rows(_ROOM, ["code", "token", "calendar", "this", "chunk", "select", "numbers", "types", "queue"], [_PLAIN])
+    *rows(
+        _ROOM,
+        ["code", "token", "calendar", "this", "chunk", "select", "numbers", "types", "queue"],
+        [_PLAIN],
+    )
 ]
 
 # --- Names that exempt --------------------------------------------------------------------------
@@ -238,7 +243,29 @@ _FORGOTTEN = layer(
     "self.db = dy.sum(0)\nreturn dy @ self.<0>.T",
     "Layer(<0>=normal(4, 3), b=normal(3)), normal(5, 4)",
 )
-_NAMES = ["W_mean", "W_logvar", "pos_emb", "mask_token", "label_embedding", "W_target", "W_state", "W_reconstruct", "initial_state", "W_prob", "steps", "europe", "W_noise", "freq_weight", "proj_std", "W_mask", "position_table", "W_pos", "V", "A", "head"]
+_NAMES = [
+    "W_mean",
+    "W_logvar",
+    "pos_emb",
+    "mask_token",
+    "label_embedding",
+    "W_target",
+    "W_state",
+    "W_reconstruct",
+    "initial_state",
+    "W_prob",
+    "steps",
+    "europe",
+    "W_noise",
+    "freq_weight",
+    "proj_std",
+    "W_mask",
+    "position_table",
+    "W_pos",
+    "V",
+    "A",
+    "head",
+]
 _NONE = """
 def forward(x, <0>):
     return x @ <0>, (x, <0>)
@@ -258,7 +285,20 @@ report = check_gradients(make(normal(4, 3), normal(3)), normal(5, 4))
 """
 NAMED = [
     *rows(_FORGOTTEN, _NAMES),
-    *rows(_NONE, ["w0", "W_pos", "emb_table", "init_w", "proj_table", "mask_emb", "W_const", "target_proj", "Wfreq"]),
+    *rows(
+        _NONE,
+        [
+            "w0",
+            "W_pos",
+            "emb_table",
+            "init_w",
+            "proj_table",
+            "mask_emb",
+            "W_const",
+            "target_proj",
+            "Wfreq",
+        ],
+    ),
 ]
 CUSTOM = [
     *rows(_FORGOTTEN, ["mask", "running_mean", "targets", "eps", "pe"]),
@@ -274,7 +314,9 @@ def backward(dy, cache):
     return dy * <0> ** 2, <1> * dy * x * <0>
 report = check_gradients((forward, backward), normal(5, 4), normal(5, 4))
 """
-LABELS = [*rows(_LABELS, ["t", "ts", "target", "targets", "label", "y_true", "one_hot"], ["3", "-2"])]
+LABELS = [
+    *rows(_LABELS, ["t", "ts", "target", "targets", "label", "y_true", "one_hot"], ["3", "-2"])
+]
 
 # --- Scripts ------------------------------------------------------------------------------------
 

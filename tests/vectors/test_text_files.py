@@ -186,7 +186,7 @@ def test_words_that_are_no_utf8_are_left_out_and_counted(tmp_path, name):
         numbers = np.arange(2, dtype="<f4").tobytes()
         content = b"4 2\n" + b"".join(word + b" " + numbers + b"\n" for word, _ in rows)
     vectors = read(tmp_path, content, name)
-    assert vectors.words == ["cat", "naïve"]
+    assert vectors.words == ("cat", "naïve")
     assert "words that are no UTF-8, left out: 2, the first at " in vectors.notes[0]
 
 

@@ -31,6 +31,7 @@ from deepnlp.diagnosis.functions import BUILDERS, vectorized
 from deepnlp.diagnosis.places import Site
 from deepnlp.diagnosis.tape import Tape
 
+FORMULAS = "deepnlp.kernels.formulas"  # which remembers the functions that it has looked at
 MOST_STEPS = 3_000_000
 """A forward of more steps is not followed."""
 
@@ -94,7 +95,8 @@ class Recording(Evaluator):
 
     def _of_With(self, node: ast.With) -> Code:
         managers = [self._code(one.context_expr) for one in node.items]
-        stores = [one.optional_vars and self._store(one.optional_vars) for one in node.items]
+        names = [one.optional_vars for one in node.items]
+        stores = [None if name is None else self._store(name) for name in names]
         run, body = self.run, node.body
 
         def enter(frame: Frame, k: int = 0) -> Any:
@@ -179,6 +181,8 @@ class _Open(Guard):
     def get(self, owner: Any, name: str) -> Any:
         """``owner.name``; a property of the learner is evaluated."""
         held = self._static(type(owner), name)
+        if type(owner).__module__ == "deepnlp.kernels" and name == "form":
+            return lambda: owner.plain
         if isinstance(held, property) and self._reads(held.fget):
             return self._evaluated(held.fget)(owner)
         return getattr(owner, name)
@@ -198,6 +202,7 @@ class _Open(Guard):
             return vectorized(self._tape, self.callable(function.pyfunc), function, args)
         made = self.callable(function)
         is_holder = type(getattr(function, "__self__", None)) in CONTAINERS
+        is_holder = is_holder or getattr(function, "__module__", "") == FORMULAS
         if (
             made is function
             and not is_holder
@@ -249,6 +254,7 @@ class _Open(Guard):
         code = function.__code__
         if code not in self._is_read:
             is_followed = not is_foreign(code) or is_written_for_learners(function)
+            is_followed = is_followed and function.__module__ != FORMULAS
             self._is_read[code] = is_followed and self._can_read(function)
         return self._is_read[code]
 

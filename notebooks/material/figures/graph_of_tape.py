@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepnlp.backend import HostArray
+from deepnlp.backend import HostArray, products
 from deepnlp.diagnosis import tape
 from deepnlp.diagnosis.trace import Trace, follow
 from deepnlp.gradcheck.subject import Subject
@@ -104,7 +104,11 @@ def graph_of(
     subject.weights = ones if dys is None else list(dys)
     subject.analytic_gradients()  # after a backward, the subject knows its weights
     width = getattr(layer, "H", 0) if letters else 0
-    trace = follow(subject)
+    tile, products.TILE = products.TILE, 1  # a product is drawn as written, without rows of zeros
+    try:
+        trace = follow(subject)
+    finally:
+        products.TILE = tile
     firsts = [int(output.flat[0]) for output in trace.outputs]
     names = dict(zip(firsts, outputs, strict=True))
     reader = _Reader(trace, names, letters, width, equations or {})
@@ -181,6 +185,8 @@ class _Reader:
         pairs = [pair for node in group for pair in node.operands]
         taken = [t for _, t in pairs if t.any() and t.flat[0] not in inside]
         last = group[-1].tickets
+        if operation == "matmul" and last.ndim == 3 and last.shape[1] == 1:
+            last = last[:, 0]  # rows that were multiplied one by one
         if operation in ("multiply", "subtract") and len(taken) == 1:  # by or from a constant
             constant = next(v for v, t in pairs if not t.any())
             if np.all(constant == 1) and operation == "multiply":
