@@ -249,20 +249,22 @@ class RegularisedRNNLM(RNNLM):
         }
 
 
-def rnnlm_kind(given: Mapping[str, Any]) -> type[RNNLM]:
-    """Return RegularisedRNNLM where one of its own options is not at its default, else RNNLM.
+def rnnlm_kind(given: Mapping[str, Any]) -> tuple[type[RNNLM], dict[str, Any]]:
+    """Return the class that arguments need, and those of them that it takes.
 
-    >>> rnnlm_kind({"ar": 0.0}).__name__, rnnlm_kind({"ar": 2.0}).__name__
-    ('RNNLM', 'RegularisedRNNLM')
+    It is RegularisedRNNLM where one of its own arguments is not at its default, and RNNLM else.
+
+    >>> rnnlm_kind({"layers": 1, "ar": 0.0})
+    (<class 'deepnlp.models.rnnlm.RNNLM'>, {'layers': 1})
     """
     defaults = {name: p.default for name, p in signature(RegularisedRNNLM).parameters.items()}
     own = defaults.keys() - signature(RNNLM).parameters.keys()
-    is_usual = all(given.get(name, defaults[name]) == defaults[name] for name in own)
-    return RNNLM if is_usual else RegularisedRNNLM
+    if any(given.get(name, defaults[name]) != defaults[name] for name in own):
+        return RegularisedRNNLM, dict(given)
+    return RNNLM, {name: value for name, value in given.items() if name not in own}
 
 
 def rnnlm_of(given: Mapping[str, Any]) -> RNNLM:
-    """Build the model of these arguments, such as those of a file older than the two classes."""
-    kind = rnnlm_kind(given)
-    others = signature(RegularisedRNNLM).parameters.keys() - signature(kind).parameters.keys()
-    return kind(**{name: value for name, value in given.items() if name not in others})
+    """Build the model of these arguments."""
+    kind, arguments = rnnlm_kind(given)
+    return kind(**arguments)
