@@ -24,13 +24,11 @@ class RegularisedRNNLM(RNNLM):
         loss = \mathrm{CE} + \alpha \, \mathrm{mean}(\tilde h_t^2)
                + \beta \, \mathrm{mean}((h_t - h_{t-1})^2) + \gamma \tau \, \mathrm{augmented}
 
-    where h are the states of the last layer, before dropout, and with a tilde after it.
+    where h are the states of the last layer, before dropout, and with a tilde after it. Arguments
+    that are not described here are those of :class:`RNNLM`.
 
     Parameters
     ----------
-    vocab_size, embed_size, hidden_size, layers, cell, tie, dropout
-        As for :class:`RNNLM`, and so are ``init``, ``embed_bound``, ``forget_bias``,
-        ``activation``, ``reset_after``, ``output_bias``, ``embedding``, ``dtype`` and ``rng``.
     input_dropout : float, optional
         Dropout of the word vectors; by default as dropout.
     output_dropout : float, optional
