@@ -184,7 +184,8 @@ def test_no_file_of_a_student_is_imported(tmp_path, assignment, capsys, monkeypa
     done = subprocess.run(words, cwd=tmp_path / "in", capture_output=True, text=True, timeout=300)
     assert (done.returncode, (tmp_path / "in" / "ran").exists()) == (2, False)
     assert "No module named 'elsewhere'" in done.stderr
-    for path in (tmp_path / "in", tmp_path / "in" / "deeper"):
+    (tmp_path / "in" / "deeper").mkdir()
+    for path in (tmp_path / "in" / "deeper", tmp_path / "in"):
         monkeypatch.syspath_prepend(path)
         assert main(["grade", str(assignment), str(tmp_path / "in")]) == 2
         assert f"modules are imported from {path}, where submissions are" in capsys.readouterr().err
