@@ -94,8 +94,9 @@ class _TakesWeights:
             cls.__init__.__module__.startswith("deepnlp."),
             [*weights, *by_name.values()],
         )
-        if is_ours and hasattr(cls, "init") and any(isinstance(n, Integral) for n in given[:1]):
-            name, sizes, takes = cls.__name__, *map(_needed, (cls.init, cls))
+        init: Any = getattr(cls, "init", None)
+        if is_ours and init is not None and any(isinstance(n, Integral) for n in given[:1]):
+            name, sizes, takes = cls.__name__, _needed(init), _needed(cls)
             raise TypeError(
                 f"{name} takes weights in hand, {name}({takes}), got the number {given[0]}; "
                 f"{name}.init({sizes}) makes fresh weights of these sizes"
@@ -664,7 +665,8 @@ def with_rows(rows: Array, array: Array, other: Array) -> Array:
     """
     array = array.copy()
     array[rows] = 0
-    array[(rows, *map(slice, other.shape[1:]))] = other
+    place: Any = (rows, *map(slice, other.shape[1:]))
+    array[place] = other
     return array
 
 

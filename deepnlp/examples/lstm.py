@@ -80,7 +80,10 @@ if __name__ == "__main__":
     x = uniform((N, max(back) + 1, D), 1.0, dtype="float64")
     rows = {"RNN": _what_is_left(TimeRNN.init(D, H, dtype="float64"), x, back)}
     for bias in (1.0, 4.0):
-        layer, f = TimeLSTM.init(D, H, dtype="float64", forget_bias=bias), float(sigmoid(bias))
+        layer, f = (
+            TimeLSTM.init(D, H, dtype="float64", forget_bias=bias),
+            float(sigmoid(xp.asarray(bias))),
+        )
         rows[f"LSTM, f near {f:.2f}"] = _what_is_left(layer, x, back)
         rows["  through c alone"] = _through_c_alone(layer, x, back)
         for name, shares in rows.items():

@@ -142,7 +142,8 @@ class RegularisedRNNLM(RNNLM):
         self._terms: list[tuple[int, Layer]] = []
         self._terms += [(last, TemporalActivationRegularisation(tar))] if tar else []
         self._terms += [(top, ActivationRegularisation(ar))] if ar else []
-        W, b, E = self.output.W, self.output.b, self.layers[0].W
+        embed: Any = self.layers[0]
+        W, b, E = self.output.W, self.output.b, embed.W
         self._augmented = [AugmentedLoss(W, b, E, augment, augment_temperature)] if augment else []
 
     def forward(self, ids: Array, targets: Array) -> Array:
