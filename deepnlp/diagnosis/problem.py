@@ -434,9 +434,13 @@ def still_probabilities(value: HostArray, before: HostArray) -> HostArray:
     --------
     >>> still_probabilities(numpy.array([1.0, 0.0, 1.0]), numpy.array([1.0, 0.0]))
     array([0.5, 0. , 0.5])
+    >>> still_probabilities(numpy.array([0, 1, 1]), numpy.array([0, 1]))
+    array([0, 1, 0])
     """
-    is_positive = before.dtype.kind == "f" and before.shape[-1:] > (1,) and (before >= 0).all()
+    is_positive = before.shape[-1:] > (1,) and (before >= 0).all()
     if is_positive and numpy.allclose(before.sum(axis=-1), 1):
+        if before.dtype.kind != "f":  # one-hot
+            return value * (value.cumsum(axis=-1) == 1)
         value = value / value.sum(axis=-1, keepdims=True)
     return value
 
