@@ -339,7 +339,7 @@ class _Once(ast.NodeTransformer):
         """Leave loops inside as they are."""
         return node
 
-    def visit_Break(self, node: ast.Break) -> ast.Pass:
+    def visit_Break(self, node: ast.Break | ast.Continue) -> ast.Pass:
         """Go on."""
         return ast.copy_location(ast.Pass(), node)
 
@@ -350,12 +350,10 @@ def _unrolled(body: list[ast.stmt]) -> list[ast.stmt]:
     """The lines, with the first round of a training loop in the place of it."""
     found = list[ast.stmt]()
     for node in body:
-        is_loop = isinstance(node, ast.For | ast.While)
-        assigned = [names_of(one)[1] for one in node.body] if is_loop else []
-        plain_ = (
-            [n for k, n in zip(node.body, assigned) if isinstance(k, ast.Assign)] if is_loop else []
-        )
-        every = set().union(*assigned)
+        inner = node.body if isinstance(node, ast.For | ast.While) else []
+        assigned = [names_of(one)[1] for one in inner]
+        plain_ = [n for k, n in zip(inner, assigned, strict=True) if isinstance(k, ast.Assign)]
+        every = set[str]().union(*assigned)
         has_loss = any({*LOSSES} & names for names in plain_)
         if not (has_loss and any(GRADIENT.match(name) for name in every - {*LOSSES})):
             found.append(node)
@@ -364,7 +362,7 @@ def _unrolled(body: list[ast.stmt]) -> list[ast.stmt]:
             call = ast.Name("iter", ast.Load())
             first = ast.Call(ast.Name("next", ast.Load()), [ast.Call(call, [node.iter], [])], [])
             found.append(ast.copy_location(ast.Assign([node.target], first), node))
-        found += [_Once().visit(one) for one in node.body]
+        found += [_Once().visit(one) for one in inner]
     return [ast.fix_missing_locations(node) for node in found]
 
 

@@ -12,7 +12,7 @@ import numpy
 from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.forms import adapter_of
-from deepnlp.gradcheck.names import CUSTOMARY, LABELS, ORDER, WEIGHT
+from deepnlp.gradcheck.names import CUSTOMARY, LABELS, ORDER, STATE, WEIGHT
 from deepnlp.gradcheck.numeric import Function, on_host
 from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.states import draw_states
@@ -488,7 +488,7 @@ class Subject(Function):
         has_weights = any(
             not isinstance(v, Input) or WEIGHT.search(v.key) or len(v.path) > 1 for v in group
         )
-        is_data = is_loss and has_weights and not WEIGHT.search(key)
+        is_data = is_loss and has_weights and bool(STATE.search(key) or not WEIGHT.search(key))
         if not is_data or has_siblings or is_local:
             return ""
         return say(
@@ -543,7 +543,14 @@ class Subject(Function):
             self.not_checked[held.name] = "a constant"
         elif held.kind == "integers":
             self.not_checked[held.name] = "integers"
-        elif held.is_constant or held.kind:
+        elif (
+            held.is_constant
+            or held.kind
+            or (
+                held.is_enclosed
+                and not any(isinstance(v, Attribute) for v in self.variables.values())
+            )
+        ):  # as in a layer that goes back to its inputs alone
             kind = held.kind or ("without a gradient" if held.is_array else "a number")
             self.not_checked[held.name] = f"{kind}, {INTENDED}"
         else:

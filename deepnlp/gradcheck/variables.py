@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, reduce
+from itertools import takewhile
 from operator import getitem
 from typing import Any, NamedTuple
 
@@ -51,6 +52,8 @@ def gradient_names(key: Any, others: Container[Any] = ()) -> tuple[str, ...]:
     others : container
         What else there is: beside ``w``, ``dw`` is not the gradient of ``W``.
 
+    Examples
+    --------
     >>> gradient_names("W")[:4]
     ('dW', 'grad_W', 'W_grad', 'd_W')
     """
@@ -236,6 +239,12 @@ class Attribute(Variable):
         if is_number or usual.CUSTOMARY.fullmatch(str(self.key)) or not self.value.flags.writeable:
             return True
         return self.holder.is_shared and not usual.WEIGHT.search(str(self.key))
+
+    @property
+    def is_enclosed(self) -> bool:
+        """Whether a function encloses it, as the weights of a layer that is a function."""
+        code = getattr(self.holder.owner, "__code__", None)
+        return code is not None and self.key in code.co_freevars
 
     @property
     def kind(self) -> str:
@@ -466,11 +475,15 @@ def _is_gradient(value: Any) -> bool:
 
 
 class Part(NamedTuple):
-    """A gradient that was returned; ``name`` is empty where it is not known, or a key of a dict."""
+    """A gradient that was returned; ``name`` is empty where it is not known, or a key of a dict.
+
+    The ``path`` to it are the keys of what it stands in.
+    """
 
     name: str
     value: Any
     is_key: bool = False
+    path: tuple[Any, ...] = ()
 
 
 def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> list[Part]:
@@ -486,10 +499,10 @@ def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> lis
     """
     if isinstance(returned, list) and shape is not None and shape_of(returned) == shape:
         return [Part("", returned)]
-    keyed = [(path[-1] if path else None, value) for path, value in leaves(returned)]
+    keyed = [((None, *path), value) for path, value in leaves(returned)]
     found = [
-        Part(key, value, is_key=True) if isinstance(key, str) else Part("", value)
-        for key, value in keyed
+        Part(path[-1], value, True, path) if isinstance(path[-1], str) else Part("", value)
+        for path, value in keyed
     ]
     if len(names) == len(found):
         found = [p if p.name else Part(n, p.value) for n, p in zip(names, found, strict=True)]
@@ -512,7 +525,8 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
 
     def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
         """The variable that a part belongs to by its name."""
-        return next((v for v in variables if belongs(part.name, v.key, keys)), None)
+        fitting = [v for v in variables if belongs(part.name, v.key, keys)]
+        return max(fitting, key=lambda variable: _alike(part.path, variable), default=None)
 
     for variable in both:
         variable.returned, variable.is_returned = None, False
@@ -552,6 +566,13 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
         alike = [v for v in left if shape_of(part.value) == v.get().shape]
         if owner := _owner(part, left) or next(iter(alike), None):
             _give(owner, part)
+
+
+def _alike(path: tuple[Any, ...], variable: Input | Attribute) -> int:
+    """How many of the keys that lead to a gradient are those of a variable, from within."""
+    way = variable.path[1:] if isinstance(variable, Input) else ()
+    pairs = zip(reversed(path), reversed(way), strict=False)
+    return len(list(takewhile(lambda pair: belongs(str(pair[0]), pair[1]), pairs)))
 
 
 def _by_shape(inputs: list[Input], given: list[Part]) -> list[tuple[Input, Part]]:

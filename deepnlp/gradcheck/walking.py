@@ -202,8 +202,9 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
             holder = holder._replace(owner=value)
         if isinstance(value, functools.partial):
             waiting.append(holder._replace(owner=value.func))
-        room = type(value).__module__.split(".")[0]
-        entries = None if room not in _OPEN and _is_of_python(type(value)) else holder.entries
+        kind: Any = type(value)
+        room = kind.__module__.split(".")[0]
+        entries = None if room not in _OPEN and _is_of_python(kind) else holder.entries
         if entries is None:
             continue
         found[id(value)] = holder
@@ -248,9 +249,12 @@ def name_of(names: tuple[str, ...], owner: Any) -> str:
 
 def is_node(value: Any) -> bool:
     """Whether it keeps numbers and their gradient, and can go backward."""
-    if not is_box(value) or not hasattr(value, "backward"):
-        return False
-    return is_tensor(value) or bool(name_of(GRAD, value))
+    return has_gradient(value) and hasattr(value, "backward")
+
+
+def has_gradient(value: Any) -> bool:
+    """Whether it keeps numbers and their gradient, though others may have to go backward."""
+    return is_box(value) and (is_tensor(value) or bool(name_of(GRAD, value)))
 
 
 def is_tensor(value: Any) -> bool:
