@@ -18,7 +18,7 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import HostArray, read_npz, write_npz
 from deepnlp.layer import Layer
 from deepnlp.models import Model
-from deepnlp.models.regularised_rnnlm import rnnlm_of
+from deepnlp.models.regularised_rnnlm import rnnlm_kind
 from deepnlp.text import Vocabulary
 
 FLOATS = ("float16", "float32", "float64")
@@ -229,8 +229,17 @@ def check_parameters(
         raise ValueError(f"the file has a {what} {strange[0]}, the model has none of that name")
 
 
+def as_today(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a file says of its model, with the class of today: RNNLM once was one class."""
+    if meta.get("class") != "RNNLM" or not isinstance(meta.get("config"), dict):
+        return meta
+    kind, config = rnnlm_kind(meta["config"])
+    return {**meta, "class": kind.__name__, "config": config}
+
+
 def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
     """A fresh model of the class and the sizes that a file of so many weights states."""
+    meta = as_today(meta)
     name, config = meta.get("class"), meta.get("config")
     into = "build it again and pass it as load(path, into=model)"
     if not isinstance(name, str) or not isinstance(config, dict):
@@ -243,7 +252,7 @@ def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
         stated = f"a {name} of {least:,} weights or more"
         raise DeepNLPError(f"{path} describes {stated}, and holds {held:,}")
     try:
-        return rnnlm_of(config) if name == "RNNLM" else Model.kinds[name](**config)
+        return Model.kinds[name](**config)
     except (TypeError, ValueError) as error:
         raise DeepNLPError(f"{path}: cannot build the {name} it describes: {error}") from error
 

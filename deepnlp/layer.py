@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Self, cast
 
 from deepnlp.backend import Array, xp
-from deepnlp.backend.ownership import claim
+from deepnlp.backend.ownership import OfOneThread, claim
 from deepnlp.backend.shapes import check_inputs, declared, expect
 from deepnlp.options import arguments_of
 from deepnlp.parameter import Parameter, View, as_parameter
@@ -94,8 +94,9 @@ class _TakesWeights:
             cls.__init__.__module__.startswith("deepnlp."),
             [*weights, *by_name.values()],
         )
-        if is_ours and hasattr(cls, "init") and any(isinstance(n, Integral) for n in given[:1]):
-            name, sizes, takes = cls.__name__, *map(_needed, (cls.init, cls))
+        init: Any = getattr(cls, "init", None)
+        if is_ours and init is not None and any(isinstance(n, Integral) for n in given[:1]):
+            name, sizes, takes = cls.__name__, _needed(init), _needed(cls)
             raise TypeError(
                 f"{name} takes weights in hand, {name}({takes}), got the number {given[0]}; "
                 f"{name}.init({sizes}) makes fresh weights of these sizes"
@@ -110,7 +111,7 @@ def _needed(function: Any) -> str:
     return ", ".join(needed)
 
 
-class Layer(_TakesWeights):
+class Layer(_TakesWeights, OfOneThread):
     """A step of the computation, with its forward and its backward.
 
     A subclass writes ``forward`` and ``backward`` and assigns its Parameters and inner layers as
@@ -170,7 +171,6 @@ class Layer(_TakesWeights):
     _kept: tuple[tuple[Any, ...], ...] = ()  # what forwards saved that wait for their backward
     _output_shape: tuple[int, ...] = ()  # of the last forward, where axes are declared
     _passed: Any = None  # the shapes and types that were checked last and are right
-    _owner: int | None = None  # the thread that is at the layer
     _workspaces: Mapping[str, Any] = MappingProxyType({})  # see _workspace
 
     def __init__(self) -> None:
@@ -453,22 +453,6 @@ class Layer(_TakesWeights):
         kept, self._kept = self._kept[-1], self._kept[:-1]
         return kept
 
-    def take_over(self) -> None:
-        """Let the calling thread go forward and back from now on, in place of another.
-
-        Training in a thread of its own begins with it, as :class:`deepnlp.training.Trainer` does.
-        """
-        for layer in self._layers():
-            layer._owner = None
-
-    def _layers_of_this_thread(self, method: str) -> list[Layer]:
-        """This layer and those inside; an error if another thread is at one of them."""
-        layers = self._layers()
-        for layer in layers:
-            if layer._owner is not None:
-                claim(layer, method)
-        return layers
-
     def _weight(self, name: str, weight: Any, letters: str, **sizes: int) -> View:
         """A weight that the constructor was given, with its shape checked; see :func:`expect`."""
         parameter = as_parameter(weight, name)
@@ -529,10 +513,6 @@ class Layer(_TakesWeights):
 
     def _layers(self) -> list[Layer]:
         return [layer for _, layer in self._named_layers()]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What a copy has: all but the thread that is at the layer."""
-        return {name: value for name, value in vars(self).items() if name != "_owner"}
 
     def summary(self) -> str:
         """Return a table of the layers inside, their weights, shapes, numbers and ties.
@@ -685,7 +665,8 @@ def with_rows(rows: Array, array: Array, other: Array) -> Array:
     """
     array = array.copy()
     array[rows] = 0
-    array[(rows, *map(slice, other.shape[1:]))] = other
+    place: Any = (rows, *map(slice, other.shape[1:]))
+    array[place] = other
     return array
 
 

@@ -166,7 +166,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
 def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
     owner: Any = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
     hints = get_type_hints(owner, include_extras=True)
-    found, texts = [], {}
+    found, texts = [], dict[str, str]()
     for documented in function.__mro__[::-1] if isinstance(function, type) else [function]:
         texts |= _documented(inspect.getdoc(documented) or "")
     for argument, parameter in inspect.signature(function).parameters.items():

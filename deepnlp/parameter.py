@@ -105,9 +105,13 @@ class View(ABC):
     """
 
     bases: tuple[Parameter, ...]
-    value: Array
     shape: tuple[int, ...]
     how = ""
+
+    @property
+    @abstractmethod
+    def value(self) -> Array:
+        """The numbers of the weight."""
 
     @abstractmethod
     def accumulate(self, grad: Array) -> None:

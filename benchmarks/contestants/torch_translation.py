@@ -22,7 +22,7 @@ class Searched(Seq2Seq):
         self._tools, self._module = tools, module
         self.source_vocab, self.target_vocab = ours.source_vocab, ours.target_vocab
 
-    def start(self, source: Array, lengths: Any = None) -> Any:
+    def start(self, source: Any, lengths: Any = None) -> Any:
         """The module's state after reading N sources: tensors with N rows."""
         self._module.eval()
         with self._tools.torch.no_grad():

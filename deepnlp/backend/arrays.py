@@ -14,9 +14,8 @@ import numpy
 from deepnlp.backend.checks import check_numbers
 from deepnlp.errors import DeepNLPError, required
 
-# numpy.ndarray, or the array type of the backend in use: Any, since mypy cannot follow the switch.
-Array: TypeAlias = Any
 HostArray: TypeAlias = numpy.ndarray[Any, Any]
+Array: TypeAlias = HostArray  # or the array type of the backend in use, of the same interface
 
 NAMES = ("numpy", "cupy")
 

@@ -1,10 +1,40 @@
-"""Which thread goes forward and back through a layer: one at a time."""
+"""Which thread goes forward and back through a layer: one at a time.
+
+A layer belongs to the thread that goes forward through it, until that thread ends or another takes
+the layer over. Whatever changes what a layer holds begins with :func:`claim`.
+"""
 
 import sys
 import threading
 from typing import Any
 
 _claiming = threading.Lock()
+
+
+class OfOneThread:
+    """Base of layers, which say in ``_layers()`` what is inside of them."""
+
+    _owner: int | None = None  # the thread that is at the layer
+
+    def take_over(self: Any) -> None:
+        """Let the calling thread go forward and back from now on, in place of another.
+
+        Training in a thread of its own begins with it, as :class:`deepnlp.training.Trainer` does.
+        """
+        for layer in self._layers():
+            layer._owner = None
+
+    def _layers_of_this_thread(self: Any, method: str) -> Any:
+        """This layer and those inside; an error if another thread is at one of them."""
+        layers = self._layers()
+        for layer in layers:
+            if layer._owner is not None:
+                claim(layer, method)
+        return layers
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has: all but the thread that is at the layer."""
+        return {name: value for name, value in vars(self).items() if name != "_owner"}
 
 
 def claim(layer: Any, method: str) -> None:

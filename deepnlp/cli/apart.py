@@ -13,6 +13,7 @@ from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
+from deepnlp.cli.mistakes import in_one_line, is_mistake
 from deepnlp.errors import DeepNLPError
 
 _LINES = 100_000_000  # after which code ends where there are neither processes nor signals
@@ -81,8 +82,6 @@ def _too_long(seconds: int) -> str:
 
 def _answer(sending: Connection, seconds: int, work: Callable[..., Any], given: Any) -> None:
     """Send what a function returns or raises."""
-    from deepnlp.cli.main import in_one_line, is_mistake  # which imports the commands
-
     os.environ.setdefault("MPLBACKEND", "Agg")  # no window waits to be closed
     with contextlib.suppress(ImportError):  # not of every platform
         import resource

@@ -24,7 +24,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from deepnlp.cli.apart import apart
-from deepnlp.cli.main import in_one_line, is_mistake
+from deepnlp.cli.mistakes import in_one_line, is_mistake
 from deepnlp.cli.shared import Answer, Flag, from_checkout
 from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES

@@ -10,24 +10,19 @@ has closed it.
 """
 
 import contextlib
-import errno
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 
 from deepnlp.cli.commands import build_parser
 from deepnlp.cli.interrupted import INTERRUPTED, MESSAGE, Interruption
+from deepnlp.cli.mistakes import in_one_line, is_mistake
 from deepnlp.cli.parser import Parser
 from deepnlp.cli.shared import Answer
 from deepnlp.cli.streams import Output, standard_streams
-from deepnlp.errors import DeepNLPError
 from deepnlp.files.reading import NO_TEXT
 
 BROKEN_PIPE = 141  # 128 + SIGPIPE
-# What the system, or an operation on numbers, says of what it was given.
-MISTAKES = (DeepNLPError, OSError, MemoryError, RecursionError, OverflowError)
-HOMES = (Path(__file__).parents[1], Path(__file__).parents[2] / "studies")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -103,35 +98,3 @@ def _with_own_cell(argv: list[str]) -> list[str]:
 
     key = cell_of_file(known.cell)
     return [*words, "--cell", key] if words[:1] == ["train"] else words
-
-
-def is_mistake(error: BaseException) -> bool:
-    """Whether the user can put it right: deepnlp, which knew what was wrong, has raised it.
-
-    A ValueError or a TypeError from elsewhere is a bug of deepnlp, and shows where it was raised.
-    """
-    if isinstance(error, MISTAKES) or not isinstance(error, ValueError | TypeError):
-        return isinstance(error, MISTAKES)
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    is_ours = any(Path(frame.filename).is_relative_to(home) for home in HOMES)
-    return is_ours and (frame.line or "").startswith("raise ")
-
-
-def in_one_line(error: Exception) -> str:
-    """The message of an exception, on one line.
-
-    >>> in_one_line(PermissionError(13, "Permission denied", "runs/first"))
-    'runs/first: permission denied'
-    """
-    said = str(error)
-    if isinstance(error, OSError) and error.strerror:
-        reason = f"{error.strerror[0].lower()}{error.strerror[1:]}"
-        said = reason if error.filename is None else f"{error.filename}: {reason}"
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            said += ": make room there, or choose another folder"
-    elif isinstance(error, MemoryError):
-        more = f": {said}" if said else ""
-        said = f"out of memory{more}; try a smaller --batch-size, --hidden-size or --vocab-size"
-    elif isinstance(error, RecursionError):
-        said = f"nested too deeply: {said}"
-    return " ".join(said.split()) or type(error).__name__

@@ -214,4 +214,4 @@ def _gradients(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]
 
 def _power(value: float) -> str:
     """A positive number as a power of ten, rounded."""
-    return f"$10^{{{round(float(np.log10(asnumpy(value))))}}}$"
+    return f"$10^{{{round(float(np.log10(asnumpy(xp.asarray(value)))))}}}$"

@@ -555,7 +555,7 @@ def _state(subject: Subject) -> Check | None:
     if not isinstance(subject.layer, TimeRecurrent) or len(subject.inputs) > 1:
         return None  # with lengths, the output at the last step may be past the end
     (hs,) = subject.forward()
-    is_last = numpy.array_equal(asnumpy(subject.layer.h), hs[:, -1])
+    is_last = numpy.array_equal(asnumpy(subject.layer.state[0]), hs[:, -1])
     told = "h is the last output" if is_last else "h is not the last output"
     return Check("state", is_last, told)
 

@@ -92,7 +92,7 @@ class Lines:
                 for name in stored | written_in(node):
                     self._read.setdefault(name, []).append((node.lineno, read - {name}))
                     self._writing.setdefault(name, []).append(node)
-        self._end = end = self._run({}, len(body))
+        end = self._run({}, len(body))
         pairs = {**_pairs(end), **table}
         last = {name: k for k, some in enumerate(self._assigned) for name in some}
         order = sorted(pairs, key=lambda name: last.get(_root(pairs[name]), -1))
@@ -199,12 +199,16 @@ class Lines:
 
     def as_function(self, name: str) -> Any:
         """The lines as a function of one array that gives the loss and its gradient."""
-        if not (self.loss and name.isidentifier()):
+        source, output = self.sources[name], self._output
+        if not (output and name.isidentifier()):
             raise NotTranslatedError(name)
-        returned = f"{self.loss}, {self.sources[name]}"
-        function = in_function(self._file, self._body, self._end, name, returned)
+        # What stands behind the gradient, such as an update of the weights, does not count.
+        end = 1 + max(k for k, some in enumerate(self._assigned) if _root(source) in some)
+        names = {**self._run(self.moved, end), "_weight": self._weight}
+        returned = f"{self.loss or f'(_weight * {output}).sum()'}, {source}"
+        function = in_function(self._file, self._body[:end], names, name, returned)
         others = {_root(source) for n, source in self.sources.items() if n != name}
-        end = self._writing[self.loss][-1].lineno
+        end = self._writing[output][-1].lineno
         function.lines = {
             node.lineno for own, nodes in self._writing.items() for node in nodes
             if node.lineno > end and own not in others

@@ -161,10 +161,14 @@ def entries_of(owner: Any) -> Any:
         return owner.keywords
     if isinstance(owner, _LEAVES):
         return None
-    has_slots = any("__slots__" in vars(kind) for kind in type(owner).__mro__[:-1])
-    if has_slots or isinstance(owner, type | types.FunctionType):
+    if _has_slots(type(owner)) or isinstance(owner, type | types.FunctionType):
         return Fields(owner)
     return getattr(owner, "__dict__", None)
+
+
+@cache
+def _has_slots(kind: type) -> bool:
+    return any("__slots__" in vars(one) for one in kind.__mro__[:-1])
 
 
 def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Holder]:

@@ -157,7 +157,8 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
     width = max(NARROWEST, BLOCK // max(1, n))
     blocks = [slice(start, min(start + width, V)) for start in range(0, V, width)]
     dtype = xp.result_type(x.dtype, W.dtype)
-    weight, b_t = xp.ones(V, dtype=dtype), 0.0
+    b_t: Any = 0.0
+    weight = xp.ones(V, dtype=dtype)
     if b is not None and b.dtype == dtype and _are_ordinary(b):
         weight, b_t, b = xp.exp(b), b[t], None  # sum_j exp(s_j + b_j) = sum_j exp(s_j) exp(b_j)
     s_t = xp.empty(n, dtype=dtype)  # score of the target, less the largest of its block

@@ -15,6 +15,7 @@ import sys
 import textwrap
 import tomllib
 import warnings
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import CodeType
@@ -60,6 +61,8 @@ class Formula:
         self.is_current()
         looked_up = [function for _, _, _, function, _ in self._seen]
         others = [f for f in functions if not any(f is function for function in looked_up)]
+        # the same code is the same formula, as in a file that is run as a script
+        others = [f for f in others if digest(f) not in self._recorded.values()]
         for function in others:
             _warn(f"{function.__module__}:{function.__qualname__}", function.__name__)
         return not others
@@ -116,6 +119,7 @@ def hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+@cache
 def text_of(function: Any, code: CodeType) -> str | None:
     """Return the code of a function as text; None if it is of this package and has no source."""
     lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]

@@ -1,7 +1,5 @@
 """Every layer, one family a file, each with its forward and its backward in the open."""
 
-import warnings
-
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers.activations import GELU, ReLU, Sigmoid, SiLU, Softmax, SwiGLU, Tanh
 from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
@@ -35,9 +33,6 @@ from deepnlp.layers.transformer import (
 )
 from deepnlp.layers.unrolled import Unrolled
 from deepnlp.layers.weight_drop import WeightDrop
-
-# `python -m deepnlp.layers.lstm` runs a file that is imported here too, of which Python warns
-warnings.filterwarnings("ignore", r"'deepnlp\.layers\.", RuntimeWarning, "runpy")
 
 # What is imported above, and not the files that it comes from: only classes and functions have one.
 __all__ = [

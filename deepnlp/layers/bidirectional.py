@@ -99,7 +99,7 @@ class TimeBidirectional(Layer):
         dx_reversed = self.backward_layer.backward(reverse_by_length(dback, lengths), dh2, dc2)
         return dx + reverse_by_length(dx_reversed, lengths)
 
-    def _halves(self, array: Array | None) -> tuple[Array | None, Array | None]:
+    def _halves(self, array: Array | None) -> tuple[Any, Any]:
         """The parts of the two layers of an array (..., 2H)."""
         if array is None:
             return None, None
@@ -124,7 +124,7 @@ class TimeBidirectional(Layer):
         return self.state[0]
 
     @property
-    def c(self) -> Array:
+    def c(self) -> Array | None:
         """The last memory cells of both layers, (N, 2H); None if they have none."""
         return self.state[1] if len(self.state) > 1 else None
 

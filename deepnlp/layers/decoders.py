@@ -155,7 +155,7 @@ class ReadingDecoder(Decoder):
         return cls(recurrent, attention, affine.W, affine.b)
 
     @property
-    def weights(self) -> Array:
+    def weights(self) -> Array | None:
         """The weights of the last forward or step: those of the attention."""
         return self.attention.weights
 

@@ -7,7 +7,7 @@ from deepnlp.kernels.steps import Steps, StepsAround
 from deepnlp.layer import expect
 
 
-def check_lengths(owner: str, lengths: Any, N: int, T: int) -> Array:
+def check_lengths(owner: str, lengths: Any, N: int, T: int) -> Any:
     """Lengths (N,) as an array of the backend, each from 0 to T; None stays None.
 
     ``owner`` is the layer that a message about wrong lengths names.

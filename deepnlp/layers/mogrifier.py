@@ -42,7 +42,7 @@ def mogrify(x: Array, h: Array, rounds: Rounds) -> tuple[Array, Array, list[Arra
         gate = sigmoid(by @ L @ R)
         pair[changed] = 2 * gate * old
         saved += [by, old, gate]
-    return *pair, saved
+    return *pair, saved  # type: ignore[return-value]
 
 
 def mogrify_backward(
@@ -61,7 +61,7 @@ def mogrify_backward(
         du = d_new * (2 * old) * (gate * (1 - gate))
         gradients[other] = gradients[other] + du @ R.T @ L.T
         dus.insert(0, du)
-    return *gradients, dus
+    return *gradients, dus  # type: ignore[return-value]
 
 
 def mogrifier_step(
@@ -188,7 +188,8 @@ class TimeMogrifierLSTM(TimeLSTM):
         blank = [[xp.zeros(shape, dtype) for shape in pair] for pair in shapes]
         Ls, Rs = ([*side] for side in zip(*blank, strict=True)) if blank else ([], [])
         layer = super().init(D, H, rng, dtype, forget_bias, scheme=scheme, Ls=Ls, Rs=Rs, **options)
-        for weight in (*layer.Ls, *layer.Rs):  # drawn last, as they came last to the LSTM
+        weights: list[Any] = [*layer.Ls, *layer.Rs]
+        for weight in weights:  # drawn last, as they came last to the LSTM
             bound = fan_in_bound(weight.shape[0])
             weight.value = drawn(scheme, weight.shape, bound, rng, dtype)
         return layer

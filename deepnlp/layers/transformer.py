@@ -396,7 +396,7 @@ class TransformerDecoderBlock(TransformerBlock):
         u = self.attention.forward(x)
         return self.feed_forward.forward(self.cross.forward(u, memory, mask))
 
-    def backward(self, dy: Array) -> tuple[Array, Array]:
+    def backward(self, dy: Array) -> Any:
         """Back through all three; the memory was read by the cross-attention alone."""
         self.saved()
         du, dmemory = self.cross.backward(self.feed_forward.backward(dy))

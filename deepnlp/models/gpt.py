@@ -1,5 +1,7 @@
 """GPT: a language model of Transformer blocks, in the form of GPT-2 or a modern one."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Annotated, Any
 
@@ -17,6 +19,12 @@ from deepnlp.options import Option
 from deepnlp.parameter import Parameter
 
 POSITIONS = ("learned", "sinusoidal", "rotary")
+
+
+Activation = Annotated[str, Option(choices=tuple(ACTIVATIONS))]
+Norms = Annotated[str, Option(choices=tuple(NORMS))]
+Order = Annotated[str, Option(choices=ORDERS)]
+Positions = Annotated[str, Option(choices=POSITIONS)]
 
 
 class GPT(LayeredModel):
@@ -98,13 +106,13 @@ class GPT(LayeredModel):
         layers: options.Layers = 4,
         dropout: options.Probability = 0.0,
         *,
-        heads: Annotated[int, Option(low=1)] = 4,
-        context: Annotated[int, Option(low=1)] = 256,
-        feed_size: Annotated[int | None, Option(low=1)] = None,
-        activation: Annotated[str, Option(choices=tuple(ACTIVATIONS))] = "gelu",
-        positions: Annotated[str, Option(choices=POSITIONS)] = "learned",
-        norms: Annotated[str, Option(choices=tuple(NORMS))] = "layer",
-        norm: Annotated[str, Option(choices=ORDERS)] = "pre",
+        heads: options.Size = 4,
+        context: options.Size = 256,
+        feed_size: options.SizeOrNone = None,
+        activation: Activation = "gelu",
+        positions: Positions = "learned",
+        norms: Norms = "layer",
+        norm: Order = "pre",
         bias: options.Switch = True,
         dtype: options.DType = "float32",
         rng: Rng = None,

@@ -32,6 +32,7 @@ ForgetBias = Annotated[float | None, Option(low=-LARGEST_BIAS, high=LARGEST_BIAS
 Positive = Annotated[float, Option(above=0)]
 Rounds = Annotated[int, Option(low=0, high=100)]
 Size = Annotated[int, Option(low=1)]
+SizeOrNone = Annotated[int | None, Option(low=1)]
 Sizes = Annotated[int | list[int], Option(low=1)]
 Tie = Annotated[str, Option(choices=TIES)]
 Weight = Annotated[float, Option(low=0)]

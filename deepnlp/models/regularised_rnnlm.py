@@ -24,13 +24,11 @@ class RegularisedRNNLM(RNNLM):
         loss = \mathrm{CE} + \alpha \, \mathrm{mean}(\tilde h_t^2)
                + \beta \, \mathrm{mean}((h_t - h_{t-1})^2) + \gamma \tau \, \mathrm{augmented}
 
-    where h are the states of the last layer, before dropout, and with a tilde after it.
+    where h are the states of the last layer, before dropout, and with a tilde after it. Arguments
+    that are not described here are those of :class:`RNNLM`.
 
     Parameters
     ----------
-    vocab_size, embed_size, hidden_size, layers, cell, tie, dropout
-        As for :class:`RNNLM`, and so are ``init``, ``embed_bound``, ``forget_bias``,
-        ``activation``, ``reset_after``, ``output_bias``, ``embedding``, ``dtype`` and ``rng``.
     input_dropout : float, optional
         Dropout of the word vectors; by default as dropout.
     output_dropout : float, optional
@@ -144,7 +142,8 @@ class RegularisedRNNLM(RNNLM):
         self._terms: list[tuple[int, Layer]] = []
         self._terms += [(last, TemporalActivationRegularisation(tar))] if tar else []
         self._terms += [(top, ActivationRegularisation(ar))] if ar else []
-        W, b, E = self.output.W, self.output.b, self.layers[0].W
+        embed: Any = self.layers[0]
+        W, b, E = self.output.W, self.output.b, embed.W
         self._augmented = [AugmentedLoss(W, b, E, augment, augment_temperature)] if augment else []
 
     def forward(self, ids: Array, targets: Array) -> Array:
@@ -249,20 +248,22 @@ class RegularisedRNNLM(RNNLM):
         }
 
 
-def rnnlm_kind(given: Mapping[str, Any]) -> type[RNNLM]:
-    """Return RegularisedRNNLM where one of its own options is not at its default, else RNNLM.
+def rnnlm_kind(given: Mapping[str, Any]) -> tuple[type[RNNLM], dict[str, Any]]:
+    """Return the class that arguments need, and those of them that it takes.
 
-    >>> rnnlm_kind({"ar": 0.0}).__name__, rnnlm_kind({"ar": 2.0}).__name__
-    ('RNNLM', 'RegularisedRNNLM')
+    It is RegularisedRNNLM where one of its own arguments is not at its default, and RNNLM else.
+
+    >>> rnnlm_kind({"layers": 1, "ar": 0.0})
+    (<class 'deepnlp.models.rnnlm.RNNLM'>, {'layers': 1})
     """
     defaults = {name: p.default for name, p in signature(RegularisedRNNLM).parameters.items()}
     own = defaults.keys() - signature(RNNLM).parameters.keys()
-    is_usual = all(given.get(name, defaults[name]) == defaults[name] for name in own)
-    return RNNLM if is_usual else RegularisedRNNLM
+    if any(given.get(name, defaults[name]) != defaults[name] for name in own):
+        return RegularisedRNNLM, dict(given)
+    return RNNLM, {name: value for name, value in given.items() if name not in own}
 
 
 def rnnlm_of(given: Mapping[str, Any]) -> RNNLM:
-    """Build the model of these arguments, such as those of a file older than the two classes."""
-    kind = rnnlm_kind(given)
-    others = signature(RegularisedRNNLM).parameters.keys() - signature(kind).parameters.keys()
-    return kind(**{name: value for name, value in given.items() if name not in others})
+    """Build the model of these arguments."""
+    kind, arguments = rnnlm_kind(given)
+    return kind(**arguments)

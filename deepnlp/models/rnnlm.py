@@ -184,7 +184,7 @@ class RNNLM(LayeredModel):
         ValueError
             If the model has no output bias, or not as many words as there are counts.
         """
-        b = self.output.b
+        b: Any = self.output.b
         if b is None:
             raise ValueError("RNNLM: start_from_unigram needs output_bias=True")
         if len(counts) != self.output_size:

@@ -243,7 +243,7 @@ class Seq2Seq(EncoderDecoder):
         if self.bridge is not None:
             dstate = self.bridge.backward(dstate)
         # "every": the decoder read the encoder's last h; attention: all its states
-        dhs = xp.zeros(shape, dtype=dx.dtype)
+        dhs: Any = xp.zeros(shape, dtype=dx.dtype)
         if self._reads == "h":
             *below, (dh, *others) = dstate
             dstate = [*below, (dh + dread, *others)]
@@ -253,7 +253,7 @@ class Seq2Seq(EncoderDecoder):
 
     # --- Writing, step by step ----------------------------------------------------------------
 
-    def start(self, source: Array, lengths: Any = None) -> Any:
+    def start(self, source: Any, lengths: Any = None) -> Any:
         """The state from which :meth:`step` writes, after reading N sources.
 
         Parameters
@@ -294,7 +294,7 @@ class Seq2Seq(EncoderDecoder):
             read = (self._turned(hs, lengths), lengths)
         return (state if self.bridge is None else self.bridge.forward(state)), read
 
-    def _turned(self, x: Array, lengths: Any) -> Array:
+    def _turned(self, x: Any, lengths: Any) -> Array:
         """Each sequence of x (N, S, ...) from its end to its beginning, if sources are so read."""
         return reverse_by_length(x, lengths) if self._config["reverse"] else x
 

@@ -145,7 +145,7 @@ class TransformerTranslator(EncoderDecoder):
             dx = block.backward(dx)
         self.source.backward(dx)
 
-    def start(self, source: Array, lengths: Any = None) -> Any:
+    def start(self, source: Any, lengths: Any = None) -> Any:
         """The state from which :meth:`step` writes, after reading N sources.
 
         Parameters

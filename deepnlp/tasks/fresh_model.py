@@ -148,8 +148,8 @@ def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str
         lacking = np.flatnonzero(~vectors.found).tolist()
         if options["freeze_embedding"] and lacking:
             start["trained_ids"] = lacking
-    is_said = options["model"] == "regularised"
-    kind = RegularisedRNNLM if is_said else rnnlm_kind({**options, **start})
+    kind, _ = rnnlm_kind({**options, **start})
+    kind = RegularisedRNNLM if options["model"] == "regularised" else kind
     model = fill(kind, options, len(corpus.vocab), **start)
     model.vocab = corpus.vocab
     fill(start_from_unigram, options, model, corpus)

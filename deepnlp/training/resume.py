@@ -17,6 +17,7 @@ from deepnlp import backend
 from deepnlp.backend import HostArray, asnumpy
 from deepnlp.checkpoint import (
     FLOATS,
+    as_today,
     check_parameters,
     check_vocabularies,
     pack_model,
@@ -310,7 +311,7 @@ def _check_pieces(training: Any) -> None:
 
 def _check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> State:
     """The position of the run, or an error that names the first piece that cannot be its own."""
-    training, model = meta["training"], trainer.model
+    meta, training, model = as_today(meta), meta["training"], trainer.model
     state = State(**training["state"])
     _check_position(state, training["history"], trainer)
     check_vocabularies(model, meta)

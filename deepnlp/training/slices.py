@@ -115,7 +115,7 @@ class Slices:
 
     def _tables(self, dense: list[tuple[Parameter, Part]]) -> list[Array]:
         """The sums of dense gradients over all processes, in buckets of one number type."""
-        sums: list[Array] = [None] * len(dense)
+        sums: list[Any] = [None] * len(dense)
         for numbers in _buckets([p for p, _ in dense]):
             flat = np.concatenate([asnumpy(_table(*dense[n])).reshape(-1) for n in numbers])
             self.group.add_up(flat)

@@ -341,8 +341,8 @@ class Trainer:
         loss = self.slices.learn(batch)
         for hook in self.hooks:
             hook.after_backward(self.model, self.state.step)
-        norm = clip_gradients(self.parameters, self.max_norm or math.inf)
-        loss, norm = float(loss), float(norm)
+        norm = float(clip_gradients(self.parameters, self.max_norm or math.inf))
+        loss = float(loss)
         lr = self.first_lr * self.schedule.scale(self.state.step)
         self.optimizer.lr = lr * self.task.lr_scale(batch)
         if not (math.isfinite(loss) and math.isfinite(norm)):

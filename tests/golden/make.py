@@ -20,7 +20,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.checkpoint import save
 from deepnlp.evaluation import score
 from deepnlp.generation import generate_ids
-from deepnlp.models import RegularisedRNNLM
+from deepnlp.models import RNNLM, RegularisedRNNLM
 from tests.training.tools import STEPS_AN_EPOCH, WORDS, Killed, stop_at, tiny_corpus, tiny_trainer
 
 FOLDER = Path(__file__).parent
@@ -83,7 +83,7 @@ def main() -> None:
 def format_of_today() -> int:
     """The number of the format that a checkpoint states."""
     with tempfile.TemporaryDirectory() as folder:
-        save(Path(folder) / "m.npz", RegularisedRNNLM(3, 1, 1))
+        save(Path(folder) / "m.npz", RNNLM(3, 1, 1))
         with np.load(Path(folder) / "m.npz") as file:
             version: int = json.loads(file["meta.json"].tobytes())["version"]
     return version

@@ -523,7 +523,7 @@ def test_a_copy_goes_back_through_the_forward_of_the_original(layer, choice):
 
 
 def test_the_file_of_the_lstm_checks_itself():
-    command = [sys.executable, "-m", "deepnlp.layers.lstm"]
+    command = [sys.executable, "-m", "deepnlp.examples.lstm"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert not done.stderr
     error = float(re.search(r"by (\S+) at most", done.stdout)[1])
