@@ -391,10 +391,14 @@ class Function:
             more = self.precision, None, self._size
             return float(numerical_gradient(along, nothing, method, *more))
 
+    def direction(self, name: str, rng: Generator) -> HostArray:
+        """A random direction in a variable, of the size of its entries."""
+        value = self.variables[name].get()
+        return numpy.asarray(sizes(value) * rng.normal(size=value.shape))
+
     def random_directions(self, rng: Generator) -> dict[str, HostArray]:
-        """A random direction in every variable, of the size of its entries."""
-        return {n: numpy.asarray(sizes(v) * rng.normal(size=v.shape)) for n, v in
-                self.values().items()}  # fmt: skip
+        """A random direction in every variable."""
+        return {name: self.direction(name, rng) for name in self.variables}
 
     def is_analytic(self, rng: Generator) -> bool:
         """Whether the complex step runs through."""
@@ -404,19 +408,20 @@ class Function:
             return False
         return True
 
-    def loses_slope(self, name: str, rng: Generator, numeric: HostArray | None = None) -> bool:
-        """Whether a complex step misses what a difference sees along a direction in a variable.
+    def loses_slope(
+        self, directions: dict[str, HostArray], numeric: dict[str, HostArray] | None = None
+    ) -> bool:
+        """Whether a complex step misses what a difference sees along a direction.
 
         So a forward loses the imaginary part in ``abs``, ``numpy.linalg.norm`` or ``numpy.var``.
+        ``numeric`` are gradients that are known by a complex step.
         """
-        value = self.variables[name].get()
-        direction = {name: numpy.asarray(sizes(value) * rng.normal(size=value.shape))}
-        self._changed = 0.0
-        central = self.slope(direction, "central")
+        self._changed, size = 0.0, 0.0
+        central = self.slope(directions, "central")
         if numeric is None:
-            complex_, size = self.slope(direction, "complex"), 0.0
+            complex_ = self.slope(directions, "complex")
         else:
-            terms = numeric * direction[name]
+            terms = numpy.concatenate([(numeric[n] * d).ravel() for n, d in directions.items()])
             complex_, size = float(terms.sum()), float(numpy.sqrt((terms**2).sum()))
         apart = abs(complex_ - central)
         # A difference in which no output changes contradicts nothing.
