@@ -4,11 +4,14 @@ import ast
 import inspect
 import sys
 import textwrap
+import weakref
 from abc import ABC, abstractmethod
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
 from functools import cache, reduce
 from itertools import takewhile
 from operator import getitem
@@ -19,6 +22,7 @@ import numpy
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.gradcheck import names as usual
 from deepnlp.gradcheck.causes import say
+from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.walking import (
     Holder,
     HostArray,
@@ -35,7 +39,13 @@ from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter, View
 
 _LISTS = (list, tuple, deque, numpy.ndarray)
-_KINDS = {"i": "integers", "u": "integers", "c": "complex numbers", "V": "a structured array"}
+_KINDS = {"i": "integers", "u": "integers", "c": "complex numbers", "b": "truth values"}
+_UNSEEN = {  # what may keep numbers, and is not looked into
+    "bytes": (bytes, bytearray),
+    "exact numbers": (Decimal, Fraction),
+    "a weak reference": (weakref.ref,),
+    "the memory of a function": (type(cache(len)),),
+}
 NUMBERS = (int, float, complex, numpy.number)
 """Single numbers."""
 
@@ -251,15 +261,23 @@ class Attribute(Variable):
         """What it is made of, if not of real numbers."""
         kind = self.value.dtype.kind if hasattr(self.value, "dtype") else ""
         kind = "c" if isinstance(self.value, complex) else kind
+        if not self.is_array and isinstance(self.holder.entries, tuple):
+            return "a number in a tuple"
+        if kind == "V":
+            return f"a structured array of {', '.join(self.value.dtype.names or ())}"
         return _KINDS.get(kind, "a whole number" if isinstance(self.value, int) else "")
 
     @contextmanager
     def changed(self) -> Iterator[None]:
         """Context in which it holds other numbers."""
         value, content = self.value, self.value.copy() if self.is_array else None
-        entries = self.holder.entries
-        if content is None:
-            entries[self.key] = 1.25 * value + 0.125
+        entries, up = self.holder.entries, self.holder.up
+        if content is None and self.kind == "a number in a tuple" and up is not None:
+            changed = (*entries[: self.key], 1.25 * value + 0.125, *entries[self.key + 1 :])
+            entries, key, value = up.entries, self.holder.key, entries
+            entries[key] = changed
+        elif content is None:
+            entries[key := self.key] = 1.25 * value + 0.125
         elif content.dtype.kind == "V":
             value[...] = numpy.zeros((), content.dtype)
         elif content.dtype.kind in "fc":  # not the same everywhere: a softmax would not show it
@@ -271,7 +289,7 @@ class Attribute(Variable):
             yield
         finally:
             if content is None:
-                entries[self.key] = value
+                entries[key] = value
             else:
                 value[...] = content
 
@@ -388,9 +406,11 @@ def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
         is_box = _is_dict(holder.entries) and any(name in holder.entries for name in usual.DATA)
         is_buffer = isinstance(entry, array) and entry.typecode in "df"
         value: Any = numpy.frombuffer(entry, entry.typecode) if is_buffer else entry
-        is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiucV"
-        is_closed = holder.is_shared or isinstance(holder.entries, tuple)
-        is_number = isinstance(value, NUMBERS) and not isinstance(value, bool) and not is_closed
+        is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiucVb"
+        is_in_tuple = isinstance(holder.entries, tuple)
+        kinds = (float, numpy.floating) if is_in_tuple else NUMBERS
+        is_closed = holder.is_shared or (is_in_tuple and not holder.is_replaceable)
+        is_number = isinstance(value, kinds) and not isinstance(value, bool) and not is_closed
         if id(entry) in seen or not (is_array or is_number) or (is_box and key in usual.GRAD):
             continue
         if is_array:
@@ -400,6 +420,17 @@ def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
             name += "'"
         names.add(name)
         yield Attribute(found, name, holder, key, value)
+
+
+def unseen(found: list[Holder]) -> dict[str, str]:
+    """What may keep numbers and is not looked into, by name, with its kind."""
+    told = dict[str, str]()
+    for holder, key, value in places(found):
+        name = holder.path.rstrip(".") if isinstance(key, int) else path_of(holder, key)
+        for kind, types in _UNSEEN.items():
+            if isinstance(value, types) and not str(key).startswith("__"):
+                told[name] = f"not seen: {kind}, {INTENDED}"
+    return told
 
 
 def held_views(layer: Any, found: list[Holder]) -> Iterator[tuple[str, Parameter]]:

@@ -140,6 +140,12 @@ class Holder(NamedTuple):
         return entries_of(self.owner)
 
     @property
+    def is_replaceable(self) -> bool:
+        """Whether another tuple can stand in the place of this one."""
+        up = self.up
+        return type(self.owner) is tuple and up is not None and isinstance(up.entries, dict | list)
+
+    @property
     def is_shared(self) -> bool:
         """Whether it is no part of a copied object: a class, a closure, globals."""
         return isinstance(self.owner, type | types.FunctionType)
@@ -147,7 +153,7 @@ class Holder(NamedTuple):
 
 def entries_of(owner: Any) -> Any:
     """The attributes of an object, as a dict; a list, tuple or dict itself; None of others."""
-    if isinstance(owner, list | dict | tuple | deque):
+    if isinstance(owner, list | dict | tuple | deque) and (owner or not has_attributes(owner)):
         return owner
     if isinstance(owner, set | frozenset):
         return tuple(owner)
@@ -169,6 +175,11 @@ def entries_of(owner: Any) -> Any:
 @cache
 def _has_slots(kind: type) -> bool:
     return any("__slots__" in vars(one) for one in kind.__mro__[:-1])
+
+
+def has_attributes(owner: Any) -> bool:
+    """Whether it has attributes of its own, as a subclass of dict may have."""
+    return bool(getattr(owner, "__dict__", None))
 
 
 def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Holder]:
@@ -201,7 +212,7 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
                 continue
             holder = holder._replace(owner=value)
         if isinstance(value, functools.partial):
-            waiting.append(holder._replace(owner=value.func))
+            waiting += [holder._replace(owner=value.func), Holder(holder.path, value.args)]
         kind: Any = type(value)
         room = kind.__module__.split(".")[0]
         entries = None if room not in _OPEN and _is_of_python(kind) else holder.entries
