@@ -173,7 +173,7 @@ def entries_of(owner: Any) -> Any:
 
 
 @cache
-def _has_slots(kind: type) -> bool:
+def _has_slots(kind: Any) -> bool:
     return any("__slots__" in vars(one) for one in kind.__mro__[:-1])
 
 
