@@ -271,6 +271,7 @@ class Function:
         self.precision = 1e-15  # of the outputs
         self.errors: dict[str, HostArray] = {}  # of the differences, by variable
         self._zero: list[HostArray] = []  # the outputs from which differences are taken
+        self._error = 0.0  # of the last slope
         self._touched = self._changed = 1.0  # the size of what changes, and of the largest change
         self._generators = generators(self.found)
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
@@ -386,10 +387,12 @@ class Function:
 
     def slope(self, directions: dict[str, HostArray], method: str) -> float:
         """Derivative of the weighted sum along one direction in several variables."""
-        along, nothing = self._along(directions), numpy.zeros(())
+        along, nothing, error = self._along(directions), numpy.zeros(()), numpy.zeros(())
         with self._in_numbers(method):
-            more = self.precision, None, self._size
-            return float(numerical_gradient(along, nothing, method, *more))
+            more = self.precision, None, self._size, error
+            found = float(numerical_gradient(along, nothing, method, *more))
+        self._error = float(error)
+        return found
 
     def direction(self, name: str, rng: Generator) -> HostArray:
         """A random direction in a variable, of the size of its entries."""
@@ -417,7 +420,7 @@ class Function:
         ``numeric`` are gradients that are known by a complex step.
         """
         self._changed, size = 0.0, 0.0
-        central = self.slope(directions, "central")
+        central, error = self.slope(directions, "central"), 10 * self._error
         if numeric is None:
             complex_ = self.slope(directions, "complex")
         else:
@@ -426,6 +429,7 @@ class Function:
         apart = abs(complex_ - central)
         # A difference in which no output changes contradicts nothing.
         rounding = 1e3 * self.precision * self._changed if self._changed else math.inf
+        rounding = max(rounding, min(error, 1e-3 * abs(central)))
         return not apart <= _LOST * max(abs(central), size) + rounding
 
     def has_kink(self, directions: dict[str, HostArray]) -> bool:
