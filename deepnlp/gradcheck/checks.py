@@ -135,7 +135,7 @@ class Comparison:
             step = "central" if name in self.differences else "complex"
             tolerance = rules.TOLERANCES[step] if self._given is None else self._given
             row = compare(name, analytic[name], numeric[name], tolerance, step)
-            imaginary = subject.imaginary[name]
+            imaginary = subject.imaginary.get(name, 0.0)
             if row.ok and imaginary > tolerance * _largest(numeric[name]):
                 row.ok, row.error = False, math.inf
                 row.note = say("imaginary", name=name, size=imaginary)
