@@ -13,8 +13,9 @@ central differences
 The scalar f is a sum of all outputs, weighted at random: a plain sum would hide mistakes that
 cancel (the gradient of a plain sum of softmax outputs is zero, whatever backward does).
 
-Where the two disagree, :mod:`deepnlp.diagnosis` looks for the mistake that would give exactly the
-gradient that was found.
+All of this stands in sixty lines in :mod:`deepnlp.gradcheck.first`: begin there. Where the two
+disagree, :mod:`deepnlp.diagnosis` looks for the mistake that would give exactly the gradient that
+was found.
 """
 
 from deepnlp.gradcheck.causes import CAUSES, Cause

@@ -13,6 +13,7 @@ import numpy
 from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.adapters import Adapter
 from deepnlp.gradcheck.causes import say
+from deepnlp.gradcheck.first import along, central_slope, complex_slope
 from deepnlp.gradcheck.rules import sizes
 from deepnlp.gradcheck.variables import Variable
 from deepnlp.gradcheck.walking import (
@@ -35,7 +36,6 @@ from deepnlp.gradcheck.walking import (
 from deepnlp.layer import Layer, no_backward
 from deepnlp.parameter import Parameter
 
-_COMPLEX_STEP = 1e-30
 _CENTRAL_STEPS = (1e-2, *(10.0**-k for k in range(4, 11)))
 _WIDE_STEPS = (1.0, 1e2, 1e4)
 _QUICK_STEP = 1e-4
@@ -103,25 +103,21 @@ def numerical_gradient(
         expected = numpy.full(x.shape, math.nan)
     near_enough = 1e-7 * float(numpy.abs(expected).max(initial=0.0))
     for index in numpy.ndindex(x.shape):
-        here = probe[index]
-
-        def along(step: complex, index: tuple[int, ...] = index, here: Any = here) -> Any:
-            probe[index] = here + step
-            return f(probe)
-
+        here, of_step = probe[index], along(f, probe, index)
         if method == "complex":
-            gradient[index] = numpy.imag(along(1j * _COMPLEX_STEP)) / _COMPLEX_STEP
+            gradient[index] = complex_slope(of_step)
         else:
             slope, is_small = math.nan, rounding < 1e-8 and 0 < abs(here) < 1e-2
             if not is_small:
-                slope = _quick_slope(along, float(expected[index]), near_enough)
+                slope = _quick_slope(of_step, float(expected[index]), near_enough)
             if math.isnan(slope):
-                slope, error = _central_slope(along, rounding, steps, size)
+                slope, error = _central_slope(of_step, rounding, steps, size)
                 errors[index] = error
             if is_small:  # a step beyond a number sees the other side of 0
-                slope, errors[index] = _slope_within(along, abs(here), slope, float(errors[index]))
+                slope, errors[index] = _slope_within(
+                    of_step, abs(here), slope, float(errors[index])
+                )
             gradient[index] = slope
-        probe[index] = here
     return gradient
 
 
@@ -143,11 +139,11 @@ def _steps(x: HostArray, rounding: float) -> tuple[float, ...]:
     return ((1e-2 * size,) if size > 100 else ()) + rough + _CENTRAL_STEPS
 
 
-def _quick_slope(along: Callable[[float], Any], guess: float, near_enough: float) -> float:
+def _quick_slope(of_step: Callable[[float], Any], guess: float, near_enough: float) -> float:
     """A single central difference at 0, if it confirms a guess; else nan."""
     if not (math.isfinite(guess) and near_enough > 0):
         return math.nan
-    slope = float((along(_QUICK_STEP) - along(-_QUICK_STEP)) / (2 * _QUICK_STEP))
+    slope = central_slope(of_step, _QUICK_STEP)
     return slope if abs(slope - guess) <= near_enough else math.nan
 
 
@@ -163,7 +159,7 @@ def _central_slope(
         """The slope over a step, what shows of its error, its rounding, whether it is settled."""
         above, below = along(h), along(-h)
         near = (above - below) / (2 * h)
-        far = (along(2 * h) - along(-2 * h)) / (4 * h)
+        far = central_slope(along, 2 * h)
         added = max(abs(above), abs(below), size())
         apart, rounding = abs(near - far), precision * added / h
         # What was added up on the way may have been larger than f, as in log(1 + e^-20).
@@ -188,7 +184,7 @@ def _slope_within(
     along: Callable[[float], Any], distance: float, slope: float, error: float
 ) -> tuple[float, float]:
     """The slope over steps smaller than a number, where it is another and is steady there."""
-    slopes = [float((along(h) - along(-h)) / (2 * h)) for h in (0.02 * distance, 0.01 * distance)]
+    slopes = [central_slope(along, part * distance) for part in (0.02, 0.01)]
     fine = slopes[1] + (slopes[1] - slopes[0]) / 3
     apart = abs(slopes[0] - slopes[1])
     is_steady = 0 < abs(fine) < math.inf and apart <= 1e-3 * abs(fine)
