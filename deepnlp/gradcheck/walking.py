@@ -167,7 +167,8 @@ def entries_of(owner: Any) -> Any:
         return owner.keywords
     if isinstance(owner, _LEAVES):
         return None
-    if _has_slots(type(owner)) or isinstance(owner, type | types.FunctionType):
+    kind: Any = type(owner)
+    if _has_slots(kind) or isinstance(owner, type | types.FunctionType):
         return Fields(owner)
     return getattr(owner, "__dict__", None)
 
