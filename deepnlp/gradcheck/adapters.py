@@ -88,7 +88,6 @@ class Adapter:
     """
 
     is_engine = False
-    needs_gradients = False  # of the outputs, as there is no default for them
     is_walk_right = True  # an engine's way back through the graph, as far as it is known
     lines: Any = None  # of a script
     node: Any = None  # of an engine
@@ -118,6 +117,11 @@ class Adapter:
         """What forward gives, as it gives it."""
         positional, named = self.split(inputs)
         return self.code.forward(*self._context, *positional, **named)
+
+    @property
+    def needs_gradients(self) -> bool:
+        """Whether backward cannot be called without a gradient: no ``dout=1``."""
+        return False
 
     def look_at(self, result: Any, outputs: list[int]) -> list[Way]:
         """How the results that may have a gradient go backward, seen at the first forward."""

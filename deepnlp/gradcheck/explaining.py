@@ -99,7 +99,11 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
 
 def _is_weight(subject: Subject, name: str) -> bool:
     variable = subject.variables.get(name)
-    return not isinstance(variable, Input) or WEIGHT.search(variable.key) is not None
+    return not isinstance(variable, Input) or _is_named_weight(variable.key)
+
+
+def _is_named_weight(name: str) -> bool:
+    return WEIGHT.search(name) is not None and "prev" not in name  # a state is one for each sample
 
 
 def explain_as_sums(
@@ -152,7 +156,7 @@ def _stay(subject: Subject, axis: int, n: int) -> list[str]:
         return numpy.concatenate([value, value], axis) if is_long else value
 
     names = subject.input_names
-    twice.inputs = [v if WEIGHT.search(k) else double(v)
+    twice.inputs = [v if _is_named_weight(k) else double(v)
                     for k, v in zip(names, twice.inputs, strict=True)]  # fmt: skip
     for variable in twice.variables.values():
         if isinstance(variable, Input):

@@ -339,28 +339,27 @@ class _Once(ast.NodeTransformer):
         """Go on."""
         return ast.copy_location(ast.Pass(), node)
 
-    visit_Continue = visit_Break  # noqa: N815
+    def visit_Continue(self, node: ast.Continue) -> ast.Pass:
+        """Go on."""
+        return ast.copy_location(ast.Pass(), node)
 
 
 def _unrolled(body: list[ast.stmt]) -> list[ast.stmt]:
     """The lines, with the first round of a training loop in the place of it."""
     found = list[ast.stmt]()
     for node in body:
-        is_loop = isinstance(node, ast.For | ast.While)
-        assigned = [names_of(one)[1] for one in node.body] if is_loop else []
-        plain_ = (
-            [n for k, n in zip(node.body, assigned) if isinstance(k, ast.Assign)] if is_loop else []
-        )
-        every = set().union(*assigned)
-        has_loss = any({*LOSSES} & names for names in plain_)
-        if not (has_loss and any(GRADIENT.match(name) for name in every - {*LOSSES})):
+        inside = node.body if isinstance(node, ast.For | ast.While) else []
+        assigned = {one: names_of(one)[1] for one in inside}
+        losses = [n for one, n in assigned.items() if isinstance(one, ast.Assign) and n & {*LOSSES}]
+        others = set[str]().union(*assigned.values()) - {*LOSSES}
+        if not (losses and any(map(GRADIENT.match, others))):
             found.append(node)
             continue
         if isinstance(node, ast.For):
             call = ast.Name("iter", ast.Load())
             first = ast.Call(ast.Name("next", ast.Load()), [ast.Call(call, [node.iter], [])], [])
             found.append(ast.copy_location(ast.Assign([node.target], first), node))
-        found += [_Once().visit(one) for one in node.body]
+        found += [_Once().visit(one) for one in inside]
     return [ast.fix_missing_locations(node) for node in found]
 
 

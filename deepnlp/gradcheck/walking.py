@@ -161,7 +161,8 @@ def entries_of(owner: Any) -> Any:
         return owner.keywords
     if isinstance(owner, _LEAVES):
         return None
-    if _has_slots(type(owner)) or isinstance(owner, type | types.FunctionType):
+    kind: Any = type(owner)
+    if _has_slots(kind) or isinstance(owner, type | types.FunctionType):
         return Fields(owner)
     return getattr(owner, "__dict__", None)
 
@@ -202,8 +203,9 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
             holder = holder._replace(owner=value)
         if isinstance(value, functools.partial):
             waiting.append(holder._replace(owner=value.func))
-        room = type(value).__module__.split(".")[0]
-        entries = None if room not in _OPEN and _is_of_python(type(value)) else holder.entries
+        kind: Any = type(value)
+        room = kind.__module__.split(".")[0]
+        entries = None if room not in _OPEN and _is_of_python(kind) else holder.entries
         if entries is None:
             continue
         found[id(value)] = holder

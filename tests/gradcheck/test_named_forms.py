@@ -247,7 +247,7 @@ def test_weights_in_buffers_and_in_attributes_of_functions_are_checked():
     assert not check_gradients((forward, backward), x).ok
 
 
-def test_a_right_affine_layer_passes_through_ten_files():
+def test_a_right_affine_layer_passes_through_eleven_files():
     """Of this room; five milliseconds are measured, not tested."""
     files = set()
 
@@ -271,7 +271,7 @@ def test_a_right_affine_layer_passes_through_ten_files():
     finally:
         sys.setprofile(before)
     assert report.ok
-    assert len([file for file in files if file.startswith(folder)]) <= 10
+    assert len([file for file in files if file.startswith(folder)]) <= 11
 
 
 def test_every_sentence_is_used_and_every_one_that_is_used_is_there():
