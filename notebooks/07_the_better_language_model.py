@@ -35,7 +35,7 @@ from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity
 from deepnlp.layers import LSTM, Embedding, TimeAffine, Unrolled
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.models import RNNLM
+from deepnlp.models import RegularisedRNNLM
 from deepnlp.models.ngrams import KneserNey, Unigram
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import bars, curves
@@ -85,7 +85,7 @@ def train(model, epochs, N=20, T=35, lr=0.01):
 def fresh(layers=2, tie="tied", dropout=0.0, seed=0, **options):
     """A model of LSTM layers with 64 units that begins as the unigram model."""
     options = {"embed_bound": 0.3, "rng": np.random.default_rng(seed), **options}
-    model = RNNLM(V, 64, 64, layers, tie=tie, dropout=dropout, **options)
+    model = RegularisedRNNLM(V, 64, 64, layers, tie=tie, dropout=dropout, **options)
     model.start_from_unigram(counts)
     return model
 

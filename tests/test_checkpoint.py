@@ -15,7 +15,7 @@ from deepnlp import DeepNLPError, Parameter, Sequential
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.checkpoint import load, pack_model, read_npz, save, write_npz
 from deepnlp.layers import Affine, Embedding, TimeAffine, TimeLSTM
-from deepnlp.models import CBOW, RNNLM, RegularisedRNNLM, Model, SimpleRNNLM
+from deepnlp.models import CBOW, RNNLM, Model, RegularisedRNNLM, SimpleRNNLM
 from deepnlp.text import Vocabulary
 
 VOCAB = Vocabulary(["<eos>", "<unk>", "ü", '"', "語"], [5, 4, 3, 2, 1], "whitespace")
@@ -24,7 +24,9 @@ MODELS: dict[str, Any] = {
     "tied": lambda: RNNLM(5, 4, 4, layers=2, tie="tied"),
     "tied+L": lambda: RNNLM(5, 4, 3, layers=1, tie="tied+L", output_bias=False),
     "gru in float64": lambda: RNNLM(5, 4, 3, cell="gru", tie="none", dtype="float64"),
-    "rnn": lambda: RegularisedRNNLM(5, 4, 4, cell="rnn", tie="none", input_matrix=False, init="book"),
+    "rnn": lambda: RegularisedRNNLM(
+        5, 4, 4, cell="rnn", tie="none", input_matrix=False, init="book"
+    ),
     "frozen": lambda: RegularisedRNNLM(5, 4, 4, freeze_embedding=True, locked_dropout=True),
     "simple": lambda: SimpleRNNLM(5, 4, 3),
 }

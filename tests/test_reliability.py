@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "maintaining" / "reliability.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in PAGE.splitlines()
-    if line.startswith("| ") and not line.startswith("| what was tried")
+    for table in PAGE.split("| what was tried")[1:]
+    for line in table.partition("\n\n")[0].splitlines()[2:]
 ]
 COMMANDS = sorted({command for row in ROWS for command in re.findall(r"`([^`]+)`", row[3])})
 

@@ -26,6 +26,10 @@ TRACE = 1e-4
 """An error no larger than this comes from a small constant, not from a wrong formula."""
 
 
+COARSE = 5e-5
+"""How close a prediction must come where forward adds a small constant and backward does not."""
+
+
 def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
     """Give every wrong row its likely causes.
 
@@ -43,11 +47,10 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if all(numpy.isfinite(row.analytic).all() for row in bad):
-            together = explain_together(problem)
-            if together:
-                single = dict.fromkeys(problem.bad, named(problem, together, set(problem.bad)))
-            else:
-                single = _named_in_groups(problem, explain_in_groups(problem))
+            single = _explained(problem)
+            if not any(single.values()) and problem.has_epsilon:
+                problem = Problem(subject, rows, COARSE)
+                single = _explained(problem)
             if any(row.name == "linear in dy" for row in failed):
                 single = with_reasons(problem, single)
         else:
@@ -65,6 +68,13 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
         if row.error > TRACE:
             where = located(problem, row.name, first.place)
             row.causes[0] = replace(first, evidence=first.evidence + where)
+
+
+def _explained(problem: Problem) -> dict[str, list[Guess]]:
+    """The guesses about each wrong gradient, in order."""
+    if together := explain_together(problem):
+        return dict.fromkeys(problem.bad, named(problem, together, set(problem.bad)))
+    return _named_in_groups(problem, explain_in_groups(problem))
 
 
 def describe(problem: Problem, row: Row) -> Guess:

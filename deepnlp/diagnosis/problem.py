@@ -82,8 +82,9 @@ class Problem:
         Names of the wrong rows.
     """
 
-    def __init__(self, subject: Subject, rows: list[Row]) -> None:
+    def __init__(self, subject: Subject, rows: list[Row], tolerance: float | None = None) -> None:
         self.subject, self.rows = subject, rows
+        self.tolerance = TOLERANCE if tolerance is None else tolerance
         self.wrong = {row.name: row.analytic for row in rows}
         self.right = {row.name: row.numeric for row in rows}
         self.bad = [row.name for row in rows if row.is_wrong]
@@ -135,6 +136,13 @@ class Problem:
         for guess, gradients in zip(waiting, self.followed.run(edits)):
             guess.gradients = gradients
             yield guess
+
+    @property
+    def has_epsilon(self) -> bool:
+        """Whether forward computes with a small constant, as in ``log(y + 1e-7)``."""
+        nodes = self.trace.nodes if self.trace is not None else []
+        pairs = [pair for node in nodes for pair in node.operands]
+        return any(((t == 0) & (v != 0) & (abs(v) < _SMALL)).any() for v, t in pairs)
 
     @cached_property
     def must_stay(self) -> frozenset[str]:
@@ -242,7 +250,7 @@ class Problem:
         guesses are as close.
         """
         apart = {name: distance(self.wrong[name], self.right[name]) for name in self.bad}
-        return {name: min(TOLERANCE, 0.1 * apart.get(name, 1.0)) for name in self.right}
+        return {name: min(self.tolerance, 0.1 * apart.get(name, 1.0)) for name in self.right}
 
     def fits(self, name: str, predicted: HostArray) -> bool:
         """Whether a prediction is what was found."""
@@ -288,7 +296,11 @@ class Problem:
                 continue  # backward counts on the old sizes
             apart = {name: distance(wrong[name], right[name]) for name in right}
             rows = [Row(n, a, (), a < 1e-5, wrong[n], right[n]) for n, a in apart.items()]
-            return Problem(subject, rows) if any(row.is_wrong for row in rows) else None
+            return (
+                Problem(subject, rows, self.tolerance)
+                if any(row.is_wrong for row in rows)
+                else None
+            )
         return None
 
     def _right_of(self, subject: Subject) -> dict[str, HostArray]:
@@ -363,6 +375,7 @@ _APART = 0.2  # by so much, in the logarithm, numbers are moved
 ROUNDING = 1e-8
 """Where a gradient is smaller than this part of the right one, it is what rounding left of 0."""
 
+_SMALL = 1e-5
 TOLERANCE = 3e-6
 """A prediction this close to what was found explains it."""
 
@@ -434,9 +447,13 @@ def still_probabilities(value: HostArray, before: HostArray) -> HostArray:
     --------
     >>> still_probabilities(numpy.array([1.0, 0.0, 1.0]), numpy.array([1.0, 0.0]))
     array([0.5, 0. , 0.5])
+    >>> still_probabilities(numpy.array([0, 1, 1]), numpy.array([0, 1]))
+    array([0, 1, 0])
     """
-    is_positive = before.dtype.kind == "f" and before.shape[-1:] > (1,) and (before >= 0).all()
+    is_positive = before.shape[-1:] > (1,) and (before >= 0).all()
     if is_positive and numpy.allclose(before.sum(axis=-1), 1):
+        if before.dtype.kind != "f":  # one-hot
+            return value * (value.cumsum(axis=-1) == 1)
         value = value / value.sum(axis=-1, keepdims=True)
     return value
 

@@ -11,7 +11,7 @@ The tape does not decide what is right: that comes from numerical gradients alon
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy
@@ -114,7 +114,7 @@ class Tape:
 
     nodes: list[Node] = field(default_factory=list)
     overwritten: list[tuple[HostArray, HostArray]] = field(default_factory=list)
-    site: Callable[[], Site] = lambda: Site.of([])
+    site: Callable[[], Site] = field(default_factory=lambda: partial(Site.of, []))
     _values: list[HostArray] = field(default_factory=lambda: [numpy.zeros(1)])
     _size: int = 1
 

@@ -19,7 +19,7 @@ from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.names import ANSWERS, CACHES, GRADIENT, OUTPUT, RATE
 from deepnlp.gradcheck.translating import in_numpy
 from deepnlp.gradcheck.variables import belongs, names_returned
-from deepnlp.gradcheck.walking import is_node, is_tensor, leaves, mapped, plain
+from deepnlp.gradcheck.walking import has_gradient, is_node, is_tensor, leaves, mapped, plain
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -88,6 +88,7 @@ class Adapter:
     """
 
     is_engine = False
+    needs_gradients = False  # of the outputs, as there is no default for them
     is_walk_right = True  # an engine's way back through the graph, as far as it is known
     lines: Any = None  # of a script
     node: Any = None  # of an engine
@@ -117,11 +118,6 @@ class Adapter:
         """What forward gives, as it gives it."""
         positional, named = self.split(inputs)
         return self.code.forward(*self._context, *positional, **named)
-
-    @property
-    def needs_gradients(self) -> bool:
-        """Whether backward cannot be called without a gradient: no ``dout=1``."""
-        return False
 
     def look_at(self, result: Any, outputs: list[int]) -> list[Way]:
         """How the results that may have a gradient go backward, seen at the first forward."""
@@ -317,7 +313,7 @@ class TwoFunctions(Adapter):
         return parameters_of(self.own_backward())
 
     @property
-    def needs_gradients(self) -> bool:
+    def needs_gradients(self) -> bool:  # type: ignore[override]
         """Whether it cannot be called without one: no ``dout=1``."""
         return any(p.default is p.empty for p in self._taken if p.name in self.gradient_names)
 
@@ -458,30 +454,40 @@ class Closure(TwoFunctions):
         """What forward gave last."""
         return self._results[-1]
 
+    def receive(self, result: Any) -> list[Any]:
+        """The outputs; a tuple before the backward is what it takes, nested in the same way."""
+        self._nested, back = values_of(result)[0], values_of(result)[-1]
+        if isinstance(self._nested, tuple | list) and len(result) == 2:
+            result = (*(value for _, value in leaves(self._nested)), back)
+        return super().receive(result)
+
     def look_at(self, result: Any, outputs: list[int]) -> list[Way]:
         """The outputs are before the backward."""
-        return super().look_at(result, [k for k in outputs if k != len(self._results) - 1])
+        ways = super().look_at(result, [k for k in outputs if k != len(self._results) - 1])
+        is_nested = isinstance(self._nested, tuple | list) and len(self.gradient_names) == 1
+        return [Way(way.outputs, self._nest) for way in ways[:1]] if is_nested else ways
+
+    def _nest(self, dys: list[Any]) -> Any:
+        """Gradients in the places of the outputs."""
+        given = iter(dys)
+        return mapped(lambda _: next(given), self._nested)
 
 
 class Context:
     """What functions such as those of ``torch.autograd`` keep their values in."""
 
     saved_tensors: tuple[Any, ...] = ()
+    saved_values: tuple[Any, ...] = ()  # the same, as MiniTorch calls them
     needs_input_grad = (True,) * 32
 
     def save_for_backward(self, *values: Any) -> None:
         """Keep values for backward, which finds them in ``saved_tensors``."""
-        self.saved_tensors = values
+        self.saved_tensors = self.saved_values = values
 
     def settle(self, *values: Any) -> None:
         """Take what torch is told of outputs and gradients, which makes no difference here."""
 
     mark_dirty = mark_non_differentiable = set_materialize_grads = settle
-
-    @property
-    def saved_values(self) -> tuple[Any, ...]:
-        """The same, as MiniTorch calls them."""
-        return self.saved_tensors
 
 
 class WithContext(TwoFunctions):
@@ -514,7 +520,7 @@ class OfNodes(Adapter):
         super().__init__(code, inputs, named)
         self.node = node
         given = [*self.given, *self.named.values()]
-        self._nodes = {path: one for path, one in leaves(given) if is_node(one)}
+        self._nodes = {path: one for path, one in leaves(given) if has_gradient(one)}
 
     def _call_forward(self, inputs: list[Any]) -> Any:
         """What forward gives for nodes."""
@@ -538,8 +544,10 @@ class OfNodes(Adapter):
 
     def needs_gradient(self, path: tuple[Any, ...]) -> bool:
         """Whether an input needs one: a tensor may say that it does not."""
-        return getattr(self._nodes.get(path), "requires_grad", True) or not any(
-            getattr(node, "requires_grad", True) for node in self._nodes.values()
+        node = self._nodes.get(path)
+        is_whole = node is not None and not numpy.any(numpy.mod(plain(node), 1))  # such as ids
+        return getattr(node, "requires_grad", True) or not (
+            is_whole or any(getattr(node, "requires_grad", True) for node in self._nodes.values())
         )
 
 

@@ -172,8 +172,12 @@ def _check(comparison: Comparison) -> Report:
     if lines is not None:
         remarks += comparison.rows_of_lines(rows)
     rows = comparison.note_small(rows)
+    if not (is_along or lines or kinks):
+        comparison.judge_small_entries(rows)
     if not any(row.is_wrong for row in rows) and not (is_along or lines or kinks):
-        rows = comparison.rows_elsewhere() or rows
+        rows = comparison.rows_for_sizes() or comparison.rows_elsewhere() or rows
+    if not any(row.is_wrong for row in rows) and not (is_along or kinks):
+        remarks += comparison.note_elsewhere(rows)
     if any(row.is_wrong for row in rows):
         remarks += _explain(comparison, rows, failed)
     if not is_along and any(row.is_wrong for row in rows):

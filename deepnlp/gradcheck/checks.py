@@ -135,6 +135,10 @@ class Comparison:
             step = "central" if name in self.differences else "complex"
             tolerance = rules.TOLERANCES[step] if self._given is None else self._given
             row = compare(name, analytic[name], numeric[name], tolerance, step)
+            imaginary = subject.imaginary.get(name, 0.0)
+            if row.ok and imaginary > tolerance * _largest(numeric[name]):
+                row.ok, row.error = False, math.inf
+                row.note = say("imaginary", name=name, size=imaginary)
             rows.append(row)
         for row in rows:
             if row.fits and not row.ok:
@@ -197,6 +201,49 @@ class Comparison:
                 row.noted = say("too small", size=_peak(row))
         self._note_saturated([row for row in small if row.is_wrong], values)
         return rows
+
+    def judge_small_entries(self, rows: list[Row]) -> None:
+        """Find ok rows with an entry that is wrong beside its own size, and beyond its rounding.
+
+        A nudge shows the rounding of each entry. Where a saturated function loses an entry, that
+        is right at a fraction of the same numbers.
+        """
+        subject, values, kept = self.subject, self.subject.values(), (self.step, self.differences)
+        judged = [row for row in rows if row.ok and row.fits and row.name in values]
+        doubted = {row.name: _doubted(row) for row in judged}
+        coarse = dict.fromkeys(doubted, subject.precision)
+        coarse |= {row.name: 1e-6 for row in judged if _is_single(row.analytic)}
+        for factor in (1.0, 0.1, 0.001):
+            doubted = {n: where for n, where in doubted.items() if where.any()}
+            if not doubted:
+                break
+            nudge = max(rules.NUDGE, *(coarse[n] for n in doubted))
+            there = {n: factor * v for n, v in values.items()}
+            here, *nudged = [self._rows_at(there, doubted, by) for by in (0.0, nudge, -nudge)]
+            for name, row in here.items():
+                pairs = [(row, other[name]) for other in nudged]
+                moves = [abs(a.analytic - b.analytic) for a, b in pairs]
+                noise = numpy.max([*moves, *(abs(a.numeric - b.numeric) for a, b in pairs)], 0)
+                doubted[name] = doubted[name] & _doubted(row) & (row.off > rules.NOISE * noise)
+        subject.put(values)
+        self.step, self.differences = kept
+        for row in judged:
+            if (where := doubted.get(row.name, numpy.zeros(()))).any():
+                row.index = tuple(map(int, numpy.argwhere(where)[0]))
+                row.ok, row.causes = False, []
+                row.error = float(row.off[row.index] / _size_of(row)[row.index])
+
+    def _rows_at(self, values: Gradients, names: Gradients, nudge: float) -> dict[str, Row]:
+        """Rows of some variables at other numbers, all changed by up to a relative nudge."""
+        subject = self.subject
+        some = {n: self.rng.choice([0.5, 1.0], v.shape) for n, v in values.items()}
+        subject.put({n: v * (1 + nudge * some[n]) for n, v in values.items()})
+        analytic, pairs = subject.analytic_gradients(), dict[str, Row]()
+        for name in names:
+            step = "central" if name in self.differences else "complex"
+            numeric = subject.numeric_gradient(name, step)
+            pairs[name] = Row(name, 0.0, (), True, analytic[name], numeric)
+        return pairs
 
     def _nudge(self, values: Gradients, sign: int) -> Any:
         """Change all numbers by as much as rounding does."""
@@ -328,6 +375,47 @@ class Comparison:
         self.subject.not_checked |= unpaired
         return checks
 
+    def rows_for_sizes(self) -> list[Row]:
+        """Rows with outputs weighted by their sizes, where large ones hide a mistake in others."""
+        subject, weights = self.subject, self.subject.weights
+        scales = [rules.sizes(y) for y in subject.forward()]
+        if not subject.caller.takes_gradients or all(_is_even(scale) for scale in scales):
+            return []
+        pairs = zip(weights, scales, strict=False)  # backward may take fewer
+        subject.weights = [w * (scale.min() / scale) for w, scale in pairs]
+        rows = self.note_small(self.rows(subject.analytic_gradients()))
+        if any(row.is_wrong for row in rows) and not self.kinks(rows):
+            return rows
+        subject.weights = weights
+        return []
+
+    def note_elsewhere(self, rows: list[Row]) -> list[Check]:
+        """What these numbers may hide: gradients of 0, and branches that others would take."""
+        subject, values, told = self.subject, self.subject.values(), list[Check]()
+        zero = [row.name for row in rows if row.ok and row.fits and not row.numeric.any()]
+        if zero:
+            told.append(Check("zero", True, say("zero", names=", ".join(zero)), len(zero)))
+        if subject.caller.lines is not None:
+            return told
+        kept, free = (self.step, self.differences), [n for n in values if subject.may_move(n)]
+        moved = {n: v * self.rng.choice([-3.0, 3.0], v.shape) for n, v in values.items()}
+        with suppress(Exception), numpy.errstate(all="ignore"):
+            subject.put({n: moved[n] for n in free})
+            if all(numpy.isfinite(y).all() for y in subject.forward()):
+                analytic = subject.analytic_gradients()
+                ways = subject.random_directions(self.rng)
+                terms = numpy.concatenate([(analytic[n] * ways[n]).ravel() for n in ways])
+                apart = abs(subject.slope(ways, kept[0]) - terms.sum())
+                if not apart <= 1e-5 * numpy.linalg.norm(terms):
+                    there = self.note_small(self.rows(analytic))
+                    wrong = [row.name for row in there if row.is_wrong]
+                    if wrong and not self.kinks(there):
+                        text = say("elsewhere", names=", ".join(wrong))
+                        told.append(Check("elsewhere", True, text, len(wrong)))
+        subject.put(values)
+        self.step, self.differences = kept
+        return told
+
     def rows_elsewhere(self) -> list[Row]:
         """Rows for other numbers where those given hide a mistake, as gamma that is 1 at first.
 
@@ -355,6 +443,10 @@ class Comparison:
         return []
 
 
+def _is_even(scale: HostArray) -> bool:
+    return bool(scale.size == 0 or scale.max() <= 1e3 * scale.min())
+
+
 def _hides(value: HostArray) -> bool:
     """Whether numbers may make a wrong gradient right: equal, few, symmetric, orthogonal."""
     if value.size < 2:
@@ -373,6 +465,16 @@ def _peak(row: Row) -> float:
     wrong = row.off >= 0.1 * row.off[row.index]
     largest = numpy.maximum(numpy.abs(row.analytic), numpy.abs(row.numeric))
     return float(largest[wrong].max(initial=0.0))
+
+
+def _size_of(row: Row) -> HostArray:
+    """The larger size of each entry in both gradients."""
+    return numpy.asarray(numpy.maximum(numpy.abs(row.analytic), numpy.abs(row.numeric)))
+
+
+def _doubted(row: Row) -> HostArray:
+    """The entries that are off beside their own size."""
+    return numpy.asarray(row.off > rules.LARGEST * _size_of(row))
 
 
 def _worst(row: Row) -> list[tuple[int, ...]]:

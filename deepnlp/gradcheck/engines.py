@@ -72,7 +72,8 @@ def go_backward(outputs: list[Any], dys: list[Any], like: Any, call: Any, alone:
             terms = [y * leaf(like, numpy.asarray(dy)) for y, dy in zip(outputs, dys, strict=True)]
             y = functools.reduce(operator.add, terms)
         except TypeError:  # it has no operators
-            setattr(y, name_of(GRAD, y), dy)
+            for y, dy in zip(reversed(outputs), reversed(dys), strict=True):
+                setattr(y, name_of(GRAD, y), numpy.asarray(dy, dtype=float))
     call(y.backward)
 
 

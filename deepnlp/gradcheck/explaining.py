@@ -8,7 +8,7 @@ import numpy
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause, say
 from deepnlp.gradcheck.checks import compare
-from deepnlp.gradcheck.names import WEIGHT
+from deepnlp.gradcheck.names import STATE, WEIGHT
 from deepnlp.gradcheck.report import Check, Row
 from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject, in_numpy_form
@@ -99,11 +99,11 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
 
 def _is_weight(subject: Subject, name: str) -> bool:
     variable = subject.variables.get(name)
-    return not isinstance(variable, Input) or _is_named_weight(variable.key)
+    return not isinstance(variable, Input) or _is_weights_name(variable.key)
 
 
-def _is_named_weight(name: str) -> bool:
-    return WEIGHT.search(name) is not None and "prev" not in name  # a state is one for each sample
+def _is_weights_name(name: str) -> bool:
+    return WEIGHT.search(name) is not None and STATE.search(name) is None
 
 
 def explain_as_sums(
@@ -156,7 +156,7 @@ def _stay(subject: Subject, axis: int, n: int) -> list[str]:
         return numpy.concatenate([value, value], axis) if is_long else value
 
     names = subject.input_names
-    twice.inputs = [v if _is_named_weight(k) else double(v)
+    twice.inputs = [v if _is_weights_name(k) else double(v)
                     for k, v in zip(names, twice.inputs, strict=True)]  # fmt: skip
     for variable in twice.variables.values():
         if isinstance(variable, Input):

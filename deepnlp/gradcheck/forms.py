@@ -16,8 +16,8 @@ from deepnlp.gradcheck import adapters
 from deepnlp.gradcheck.adapters import Adapter, Code
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.lines import Lines
-from deepnlp.gradcheck.names import CONTEXTS
-from deepnlp.gradcheck.walking import copy_of, is_node, is_tensor, leaves, plain
+from deepnlp.gradcheck.names import CONTEXTS, DATA
+from deepnlp.gradcheck.walking import copy_of, has_gradient, is_node, is_tensor, leaves, plain
 
 
 def adapter_of(given: Any, inputs: Any, named: Any, table: Mapping[str, str]) -> Adapter:
@@ -52,7 +52,7 @@ def _two(name: str, layer: Any, forward: Any, backward: Any, inputs: Any, named:
     firsts = {next(iter(inspect.signature(one).parameters), "") for one in (forward, backward)}
     if firsts <= {*CONTEXTS}:
         return adapters.WithContext(code, inputs, named)
-    has_nodes = _first_node(inputs, named) is not None
+    has_nodes = any(has_gradient(one) for _, one in leaves([*inputs, *named.values()]))
     return (adapters.Backwards if has_nodes else adapters.TwoFunctions)(code, inputs, named)
 
 
@@ -71,13 +71,17 @@ def _pair(given: Any, inputs: Any, named: Any) -> Adapter | None:
 
 
 def _applying(forward: Callable[..., Any], kind: Any) -> tuple[Any, Any]:
-    """A function of arrays, and the ``apply`` of an object made with the tensors of its inputs."""
+    """A function of arrays, and the ``apply`` of an object made with the tensors of its inputs.
+
+    A function that reads ``x.data`` takes tensors as well.
+    """
     kept: list[Any] = []
+    takes_boxes = not {*DATA}.isdisjoint(inspect.unwrap(forward).__code__.co_names)
 
     @wraps(forward)
     def run(*inputs: Any) -> Any:
         kept[:] = inputs
-        return forward(*map(plain, inputs))
+        return forward(*(inputs if takes_boxes else map(plain, inputs)))
 
     return run, lambda grad_output: kind(*kept).apply(grad_output)
 

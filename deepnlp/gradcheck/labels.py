@@ -118,7 +118,7 @@ def _labels_like(y: HostArray) -> Iterator[HostArray]:
     if axis is None and ((y > 0) & (y < 1)).all():
         yield numpy.asarray(numpy.arange(y.size).reshape(y.shape) % 2, dtype="float64")
     elif axis is None:
-        yield rng.normal(size=y.shape)
+        yield numpy.asarray(rng.normal(size=y.shape))
     if y.ndim == 2:
         axis = -1 if axis is None else axis
         ids = rng.integers(0, y.shape[axis], size=y.size // y.shape[axis])

@@ -92,7 +92,7 @@ class Lines:
                 for name in stored | written_in(node):
                     self._read.setdefault(name, []).append((node.lineno, read - {name}))
                     self._writing.setdefault(name, []).append(node)
-        self._end = end = self._run({}, len(body))
+        end = self._run({}, len(body))
         pairs = {**_pairs(end), **table}
         last = {name: k for k, some in enumerate(self._assigned) for name in some}
         order = sorted(pairs, key=lambda name: last.get(_root(pairs[name]), -1))
@@ -199,12 +199,16 @@ class Lines:
 
     def as_function(self, name: str) -> Any:
         """The lines as a function of one array that gives the loss and its gradient."""
-        if not (self.loss and name.isidentifier()):
+        source, output = self.sources[name], self._output
+        if not (output and name.isidentifier()):
             raise NotTranslatedError(name)
-        returned = f"{self.loss}, {self.sources[name]}"
-        function = in_function(self._file, self._body, self._end, name, returned)
+        # What stands behind the gradient, such as an update of the weights, does not count.
+        end = 1 + max(k for k, some in enumerate(self._assigned) if _root(source) in some)
+        names = {**self._run(self.moved, end), "_weight": self._weight}
+        returned = f"{self.loss or f'(_weight * {output}).sum()'}, {source}"
+        function = in_function(self._file, self._body[:end], names, name, returned)
         others = {_root(source) for n, source in self.sources.items() if n != name}
-        end = self._writing[self.loss][-1].lineno
+        end = self._writing[output][-1].lineno
         function.lines = {
             node.lineno for own, nodes in self._writing.items() for node in nodes
             if node.lineno > end and own not in others
@@ -218,7 +222,9 @@ class Lines:
         """
         for row in rows:  # of another shape, such as (H,) for (1, H)
             one, other = row.analytic, row.numeric
-            if self._is_inner(row.name) and one.shape != other.shape and one.size == other.size:
+            is_row = other.shape == (1,) * (other.ndim - one.ndim) + one.shape
+            may_differ = is_row or self._is_inner(row.name)
+            if may_differ and one.shape != other.shape and one.size == other.size:
                 error, _ = error_of(one.ravel(), other.ravel())
                 row.ok, row.error = error <= 1e-5, min(row.error, error)
         named = []
@@ -335,31 +341,30 @@ class _Once(ast.NodeTransformer):
         """Leave loops inside as they are."""
         return node
 
-    def visit_Break(self, node: ast.Break) -> ast.Pass:
+    def visit_Break(self, node: ast.Break | ast.Continue) -> ast.Pass:
         """Go on."""
         return ast.copy_location(ast.Pass(), node)
 
-    def visit_Continue(self, node: ast.Continue) -> ast.Pass:
-        """Go on."""
-        return ast.copy_location(ast.Pass(), node)
+    visit_Continue = visit_Break  # noqa: N815
 
 
 def _unrolled(body: list[ast.stmt]) -> list[ast.stmt]:
     """The lines, with the first round of a training loop in the place of it."""
     found = list[ast.stmt]()
     for node in body:
-        inside = node.body if isinstance(node, ast.For | ast.While) else []
-        assigned = {one: names_of(one)[1] for one in inside}
-        losses = [n for one, n in assigned.items() if isinstance(one, ast.Assign) and n & {*LOSSES}]
-        others = set[str]().union(*assigned.values()) - {*LOSSES}
-        if not (losses and any(map(GRADIENT.match, others))):
+        inner = node.body if isinstance(node, ast.For | ast.While) else []
+        assigned = [names_of(one)[1] for one in inner]
+        plain_ = [n for k, n in zip(inner, assigned, strict=True) if isinstance(k, ast.Assign)]
+        every = set[str]().union(*assigned)
+        has_loss = any({*LOSSES} & names for names in plain_)
+        if not (has_loss and any(GRADIENT.match(name) for name in every - {*LOSSES})):
             found.append(node)
             continue
         if isinstance(node, ast.For):
             call = ast.Name("iter", ast.Load())
             first = ast.Call(ast.Name("next", ast.Load()), [ast.Call(call, [node.iter], [])], [])
             found.append(ast.copy_location(ast.Assign([node.target], first), node))
-        found += [_Once().visit(one) for one in inside]
+        found += [_Once().visit(one) for one in inner]
     return [ast.fix_missing_locations(node) for node in found]
 
 

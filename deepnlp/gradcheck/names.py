@@ -31,6 +31,9 @@ WEIGHT = re.compile(
 )
 """Arguments whose gradient is expected, though others of the same function have none."""
 
+STATE = re.compile(r"_prev$|^prev_")
+"""The state that a step begins from: the gradient of a loss may end before it."""
+
 LABELS = ("targets", "target", "labels", "label", "t", "ts", "y_true", "one_hot", "onehot")
 """Inputs that have no gradient."""
 

@@ -475,6 +475,8 @@ class Function:
             size = max(self.scale(), sum(float(numpy.abs(w).sum()) for w in self.weights))
             if noise_of(along) > 1e-12 * size:
                 self.precision = _PRECISION["float32"]
+            elif along(0.0) == along(_TINY) == along(-_TINY) != along(0.1):  # in steps
+                self.precision = _PRECISION["float16"]
 
     def scale(self) -> float:
         """Size of the numbers that the weighted sum adds up."""

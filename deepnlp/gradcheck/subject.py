@@ -12,7 +12,7 @@ import numpy
 from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.causes import say
 from deepnlp.gradcheck.forms import adapter_of
-from deepnlp.gradcheck.names import CUSTOMARY, LABELS, ORDER, WEIGHT
+from deepnlp.gradcheck.names import CUSTOMARY, LABELS, ORDER, STATE, WEIGHT
 from deepnlp.gradcheck.numeric import Function, on_host
 from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.states import draw_states
@@ -33,6 +33,7 @@ from deepnlp.gradcheck.variables import (
     parts,
     path_of,
     shape_of,
+    unseen,
 )  # fmt: skip
 from deepnlp.gradcheck.walking import (
     HostArray,
@@ -50,7 +51,7 @@ from deepnlp.gradcheck.walking import (
     same,
 )
 
-_PAIRED = ("", "integers", "a whole number")  # what may have a gradient
+_PAIRED = ("", "integers", "a whole number", "truth values")  # what may have a gradient
 
 
 class Subject(Function):
@@ -98,6 +99,7 @@ class Subject(Function):
         self.changed: list[str] = []
         self.returns_nothing = self._is_sorted = False
         self.means: dict[str, int] = {}  # whose gradients are means, over which axis of the data
+        self.imaginary = dict[str, float]()  # parts of gradients that are no real numbers
         self._returnable: list[Attribute] = []  # weights whose gradient backward returns
         self._without: list[Attribute] = []  # arrays that have none
         self._held = [h for h in held_arrays(self.found) if not self._is_carried(h)]
@@ -170,6 +172,8 @@ class Subject(Function):
         found = self._find_updates(kept, self.read_gradients())
         if self.caller.way.cost is not None:
             found = self._choose_cost()
+        if self.caller.lines is None:
+            self.not_checked |= unseen(self.found)
         for held in self._without:  # forwards, which may touch gradients, so after the reading
             self._look_at(held)
         return found
@@ -488,7 +492,7 @@ class Subject(Function):
         has_weights = any(
             not isinstance(v, Input) or WEIGHT.search(v.key) or len(v.path) > 1 for v in group
         )
-        is_data = is_loss and has_weights and not WEIGHT.search(key)
+        is_data = is_loss and has_weights and bool(STATE.search(key) or not WEIGHT.search(key))
         if not is_data or has_siblings or is_local:
             return ""
         return say(
@@ -535,7 +539,7 @@ class Subject(Function):
 
     def _look_at(self, held: Attribute) -> None:
         """An array without a gradient: a constant, or a weight whose gradient is missing."""
-        if not self._influences(held):
+        if held.kind == "truth values" or not self._influences(held):
             return
         if held.name in self._updates:
             self.not_checked[held.name] = say("changed by backward", name=held.name)
@@ -543,7 +547,14 @@ class Subject(Function):
             self.not_checked[held.name] = "a constant"
         elif held.kind == "integers":
             self.not_checked[held.name] = "integers"
-        elif held.is_constant or held.kind:
+        elif (
+            held.is_constant
+            or held.kind
+            or (
+                held.is_enclosed
+                and not any(isinstance(v, Attribute) for v in self.variables.values())
+            )
+        ):  # as in a layer that goes back to its inputs alone
             kind = held.kind or ("without a gradient" if held.is_array else "a number")
             self.not_checked[held.name] = f"{kind}, {INTENDED}"
         else:
@@ -569,7 +580,9 @@ class Subject(Function):
         if grad is None:
             return numpy.zeros_like(like)
         try:
-            found = numpy.array(numpy.real(asnumpy(grad)), dtype="float64")
+            given = asnumpy(grad)
+            found = numpy.array(numpy.real(given), dtype="float64")
+            self.imaginary[name] = float(numpy.abs(numpy.imag(given)).max(initial=0.0))
             return found * (self.inputs[0].shape[self.means[name]] if name in self.means else 1)
         except (TypeError, ValueError) as error:
             title, kind = self.caller.title("backward"), type(grad).__name__

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.walking import globals_of
+from deepnlp.gradcheck.walking import globals_of, plain
 
 _DROPPED = ("dtype", "device", "requires_grad", "memory_format", "inplace")
 
@@ -46,10 +46,14 @@ class _ToNumPy(ast.NodeTransformer):
         name, owner = function.attr, function.value
         is_function = re.fullmatch(r"(torch|F|nn|functional|np)(\.\w+)*", ast.unparse(owner))
         args = [ast.unparse(one) for one in ([] if is_function else [owner]) + node.args]
-        named = {str(k.arg): ast.unparse(k.value) for k in node.keywords if k.arg not in _DROPPED}
+        keys = {"keepdims": "keepdim", "axis": "dim"} if name in _table()["calls"] else {}
+        named = {keys.get(k.arg, k.arg): ast.unparse(k.value)
+                 for k in node.keywords if k.arg and k.arg not in _DROPPED}  # fmt: skip
         table = _table()
         if not is_function and f".{name}" in table["calls"]:  # a method of another meaning
             name = f".{name}"
+        if is_function and name in ("zeros", "ones", "empty") and len(args) > 1:  # sizes one by one
+            args = [f"({', '.join(args)})"]
         if name not in table["calls"]:
             if is_function or name in table["same"]["names"].split():
                 text = ", ".join([*args, *(f"{k}={v}" for k, v in named.items())])
@@ -66,15 +70,18 @@ class _ToNumPy(ast.NodeTransformer):
         text = table["calls"][name]
         rest = ", ".join(args[1:]) or "None"
         text = text.replace("{*}", rest if len(args) == 2 or ".reshape" in text else f"({rest},)")
-        for k, one in enumerate(args):
-            text = text.replace(f"{{{k}}}", one if one.isidentifier() else f"({one})")
         for key, one in given.items():
             text = text.replace(f"{{{key}}}", one)
+        for k, one in enumerate(args):
+            text = text.replace(f"{{{k}}}", one if one.isidentifier() else f"({one})")
         return _expression(text, node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)
         if node.attr == "values" and ast.unparse(node.value).startswith("np.max("):
+            return node.value
+        if node.attr == "indices" and ast.unparse(node.value).startswith("np.max("):
+            node.value.func.attr = "argmax"  # type: ignore[attr-defined]
             return node.value
         if ast.unparse(node.value) == "torch":
             node.value = ast.copy_location(ast.Name("np", ast.Load()), node.value)
@@ -122,7 +129,7 @@ def in_function(
     for node in copy.deepcopy(kept):
         _write(_ToNumPy().visit(node) if "torch" in names else node, 1, lines)
     lines.append(f"    return {returned}")
-    return _space(file, lines, names)["lines"]
+    return _space(file, lines, {name: plain(value) for name, value in names.items()})["lines"]
 
 
 def _depending(body: list[ast.stmt], known: set[str]) -> list[ast.stmt]:
@@ -134,11 +141,11 @@ def _depending(body: list[ast.stmt], known: set[str]) -> list[ast.stmt]:
             read, stored = names_of(node)
             if stored & known or isinstance(node, ast.Import | ast.ImportFrom):
                 continue
-            is_call = isinstance(node, ast.Expr) and ".at(" not in ast.unparse(node)
+            is_call = isinstance(node, ast.Expr) and not written_in(node)
             if (read & names or k in chosen) and not is_call:
                 chosen.add(k)
                 names |= stored
-        written = {name for k in chosen for name in written_in(body[k])}
+        written = {n for k in chosen for n in written_in(body[k]) | names_of(body[k])[1]}
         chosen |= {k for k, node in enumerate(body) if written & names_of(node)[1] - known}
         if len(chosen) == before:
             return [body[k] for k in sorted(chosen)]
@@ -162,6 +169,8 @@ def written_in(node: ast.AST) -> set[str]:
             found.add(target.id)
         if isinstance(one, ast.Call) and ast.unparse(one.func).endswith(".at"):
             found |= {n.id for n in one.args[:1] if isinstance(n, ast.Name)}
+        if isinstance(one, ast.Call) and ast.unparse(one.func).endswith("_"):  # in place, in torch
+            found |= {n.id for n in ast.walk(one.func) if isinstance(n, ast.Name)} - {"torch"}
     return found
 
 
@@ -173,7 +182,7 @@ def _tree(function: FunctionType) -> Any:
 
 
 def _write(node: Any, depth: int, lines: list[str]) -> None:
-    """Put a statement at its line; one that is not free is refused."""
+    """Put a statement at its line, with the others that stand there."""
     inner = getattr(node, "body", None)
     last = getattr(node, "orelse", None)
     if isinstance(inner, list):
@@ -194,9 +203,9 @@ def _write(node: Any, depth: int, lines: list[str]) -> None:
 
 def _put(text: str, number: int, depth: int, lines: list[str]) -> None:
     lines += [""] * (number - len(lines))
-    if lines[number - 1].strip():
-        raise NotTranslatedError(f"line {number} holds two statements")
-    lines[number - 1] = "    " * depth + text
+    before = lines[number - 1]
+    between = "" if before.endswith(":") else "; "
+    lines[number - 1] = f"{before}{between}{text}" if before.strip() else "    " * depth + text
 
 
 def _file(function: FunctionType) -> str:

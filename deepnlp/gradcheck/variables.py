@@ -4,12 +4,16 @@ import ast
 import inspect
 import sys
 import textwrap
+import weakref
 from abc import ABC, abstractmethod
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
 from functools import cache, reduce
+from itertools import takewhile
 from operator import getitem
 from typing import Any, NamedTuple
 
@@ -18,6 +22,7 @@ import numpy
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.gradcheck import names as usual
 from deepnlp.gradcheck.causes import say
+from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.walking import (
     Holder,
     HostArray,
@@ -34,7 +39,13 @@ from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter, View
 
 _LISTS = (list, tuple, deque, numpy.ndarray)
-_KINDS = {"i": "integers", "u": "integers", "c": "complex numbers", "V": "a structured array"}
+_KINDS = {"i": "integers", "u": "integers", "c": "complex numbers", "b": "truth values"}
+_UNSEEN = {  # what may keep numbers, and is not looked into
+    "bytes": (bytes, bytearray),
+    "exact numbers": (Decimal, Fraction),
+    "a weak reference": (weakref.ref,),
+    "the memory of a function": (type(cache(len)),),
+}
 NUMBERS = (int, float, complex, numpy.number)
 """Single numbers."""
 
@@ -51,6 +62,8 @@ def gradient_names(key: Any, others: Container[Any] = ()) -> tuple[str, ...]:
     others : container
         What else there is: beside ``w``, ``dw`` is not the gradient of ``W``.
 
+    Examples
+    --------
     >>> gradient_names("W")[:4]
     ('dW', 'grad_W', 'W_grad', 'd_W')
     """
@@ -238,19 +251,33 @@ class Attribute(Variable):
         return self.holder.is_shared and not usual.WEIGHT.search(str(self.key))
 
     @property
+    def is_enclosed(self) -> bool:
+        """Whether a function encloses it, as the weights of a layer that is a function."""
+        code = getattr(self.holder.owner, "__code__", None)
+        return code is not None and self.key in code.co_freevars
+
+    @property
     def kind(self) -> str:
         """What it is made of, if not of real numbers."""
         kind = self.value.dtype.kind if hasattr(self.value, "dtype") else ""
         kind = "c" if isinstance(self.value, complex) else kind
+        if not self.is_array and isinstance(self.holder.entries, tuple):
+            return "a number in a tuple"
+        if kind == "V":
+            return f"a structured array of {', '.join(self.value.dtype.names or ())}"
         return _KINDS.get(kind, "a whole number" if isinstance(self.value, int) else "")
 
     @contextmanager
     def changed(self) -> Iterator[None]:
         """Context in which it holds other numbers."""
         value, content = self.value, self.value.copy() if self.is_array else None
-        entries = self.holder.entries
-        if content is None:
-            entries[self.key] = 1.25 * value + 0.125
+        entries, up = self.holder.entries, self.holder.up
+        if content is None and self.kind == "a number in a tuple" and up is not None:
+            changed = (*entries[: self.key], 1.25 * value + 0.125, *entries[self.key + 1 :])
+            entries, key, value = up.entries, self.holder.key, entries
+            entries[key] = changed
+        elif content is None:
+            entries[key := self.key] = 1.25 * value + 0.125
         elif content.dtype.kind == "V":
             value[...] = numpy.zeros((), content.dtype)
         elif content.dtype.kind in "fc":  # not the same everywhere: a softmax would not show it
@@ -262,7 +289,7 @@ class Attribute(Variable):
             yield
         finally:
             if content is None:
-                entries[self.key] = value
+                entries[key] = value
             else:
                 value[...] = content
 
@@ -379,9 +406,11 @@ def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
         is_box = _is_dict(holder.entries) and any(name in holder.entries for name in usual.DATA)
         is_buffer = isinstance(entry, array) and entry.typecode in "df"
         value: Any = numpy.frombuffer(entry, entry.typecode) if is_buffer else entry
-        is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiucV"
-        is_closed = holder.is_shared or isinstance(holder.entries, tuple)
-        is_number = isinstance(value, NUMBERS) and not isinstance(value, bool) and not is_closed
+        is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiucVb"
+        is_in_tuple = isinstance(holder.entries, tuple)
+        kinds = (float, numpy.floating) if is_in_tuple else NUMBERS
+        is_closed = holder.is_shared or (is_in_tuple and not holder.is_replaceable)
+        is_number = isinstance(value, kinds) and not isinstance(value, bool) and not is_closed
         if id(entry) in seen or not (is_array or is_number) or (is_box and key in usual.GRAD):
             continue
         if is_array:
@@ -391,6 +420,17 @@ def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
             name += "'"
         names.add(name)
         yield Attribute(found, name, holder, key, value)
+
+
+def unseen(found: list[Holder]) -> dict[str, str]:
+    """What may keep numbers and is not looked into, by name, with its kind."""
+    told = dict[str, str]()
+    for holder, key, value in places(found):
+        name = holder.path.rstrip(".") if isinstance(key, int) else path_of(holder, key)
+        for kind, types in _UNSEEN.items():
+            if isinstance(value, types) and not str(key).startswith("__"):
+                told[name] = f"not seen: {kind}, {INTENDED}"
+    return told
 
 
 def held_views(layer: Any, found: list[Holder]) -> Iterator[tuple[str, Parameter]]:
@@ -466,11 +506,15 @@ def _is_gradient(value: Any) -> bool:
 
 
 class Part(NamedTuple):
-    """A gradient that was returned; ``name`` is empty where it is not known, or a key of a dict."""
+    """A gradient that was returned; ``name`` is empty where it is not known, or a key of a dict.
+
+    The ``path`` to it are the keys of what it stands in.
+    """
 
     name: str
     value: Any
     is_key: bool = False
+    path: tuple[Any, ...] = ()
 
 
 def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> list[Part]:
@@ -486,10 +530,10 @@ def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> lis
     """
     if isinstance(returned, list) and shape is not None and shape_of(returned) == shape:
         return [Part("", returned)]
-    keyed = [(path[-1] if path else None, value) for path, value in leaves(returned)]
+    keyed = [((None, *path), value) for path, value in leaves(returned)]
     found = [
-        Part(key, value, is_key=True) if isinstance(key, str) else Part("", value)
-        for key, value in keyed
+        Part(path[-1], value, True, path) if isinstance(path[-1], str) else Part("", value)
+        for path, value in keyed
     ]
     if len(names) == len(found):
         found = [p if p.name else Part(n, p.value) for n, p in zip(names, found, strict=True)]
@@ -512,7 +556,8 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
 
     def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
         """The variable that a part belongs to by its name."""
-        return next((v for v in variables if belongs(part.name, v.key, keys)), None)
+        fitting = [v for v in variables if belongs(part.name, v.key, keys)]
+        return max(fitting, key=lambda variable: _alike(part.path, variable), default=None)
 
     for variable in both:
         variable.returned, variable.is_returned = None, False
@@ -552,6 +597,13 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
         alike = [v for v in left if shape_of(part.value) == v.get().shape]
         if owner := _owner(part, left) or next(iter(alike), None):
             _give(owner, part)
+
+
+def _alike(path: tuple[Any, ...], variable: Input | Attribute) -> int:
+    """How many of the keys that lead to a gradient are those of a variable, from within."""
+    way = variable.path[1:] if isinstance(variable, Input) else ()
+    pairs = zip(reversed(path), reversed(way), strict=False)
+    return len(list(takewhile(lambda pair: belongs(str(pair[0]), pair[1]), pairs)))
 
 
 def _by_shape(inputs: list[Input], given: list[Part]) -> list[tuple[Input, Part]]:

@@ -140,6 +140,12 @@ class Holder(NamedTuple):
         return entries_of(self.owner)
 
     @property
+    def is_replaceable(self) -> bool:
+        """Whether another tuple can stand in the place of this one."""
+        up = self.up
+        return type(self.owner) is tuple and up is not None and isinstance(up.entries, dict | list)
+
+    @property
     def is_shared(self) -> bool:
         """Whether it is no part of a copied object: a class, a closure, globals."""
         return isinstance(self.owner, type | types.FunctionType)
@@ -147,7 +153,7 @@ class Holder(NamedTuple):
 
 def entries_of(owner: Any) -> Any:
     """The attributes of an object, as a dict; a list, tuple or dict itself; None of others."""
-    if isinstance(owner, list | dict | tuple | deque):
+    if isinstance(owner, list | dict | tuple | deque) and (owner or not has_attributes(owner)):
         return owner
     if isinstance(owner, set | frozenset):
         return tuple(owner)
@@ -161,15 +167,19 @@ def entries_of(owner: Any) -> Any:
         return owner.keywords
     if isinstance(owner, _LEAVES):
         return None
-    kind: Any = type(owner)
-    if _has_slots(kind) or isinstance(owner, type | types.FunctionType):
+    if _has_slots(type(owner)) or isinstance(owner, type | types.FunctionType):
         return Fields(owner)
     return getattr(owner, "__dict__", None)
 
 
 @cache
-def _has_slots(kind: type) -> bool:
+def _has_slots(kind: Any) -> bool:
     return any("__slots__" in vars(one) for one in kind.__mro__[:-1])
+
+
+def has_attributes(owner: Any) -> bool:
+    """Whether it has attributes of its own, as a subclass of dict may have."""
+    return bool(getattr(owner, "__dict__", None))
 
 
 def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Holder]:
@@ -202,7 +212,7 @@ def holders(*owners: Any, shared: bool = False, cells: bool = False) -> list[Hol
                 continue
             holder = holder._replace(owner=value)
         if isinstance(value, functools.partial):
-            waiting.append(holder._replace(owner=value.func))
+            waiting += [holder._replace(owner=value.func), Holder(holder.path, value.args)]
         kind: Any = type(value)
         room = kind.__module__.split(".")[0]
         entries = None if room not in _OPEN and _is_of_python(kind) else holder.entries
@@ -250,9 +260,12 @@ def name_of(names: tuple[str, ...], owner: Any) -> str:
 
 def is_node(value: Any) -> bool:
     """Whether it keeps numbers and their gradient, and can go backward."""
-    if not is_box(value) or not hasattr(value, "backward"):
-        return False
-    return is_tensor(value) or bool(name_of(GRAD, value))
+    return has_gradient(value) and hasattr(value, "backward")
+
+
+def has_gradient(value: Any) -> bool:
+    """Whether it keeps numbers and their gradient, though others may have to go backward."""
+    return is_box(value) and (is_tensor(value) or bool(name_of(GRAD, value)))
 
 
 def is_tensor(value: Any) -> bool:

@@ -91,7 +91,7 @@ class RegularisedRNNLM(RNNLM):
     >>> model = RegularisedRNNLM(10, 4, 4, dropout=0.0, weight_drop=0.5, ar=2.0, tar=1.0)
     >>> ids = xp.asarray([[1, 2, 3]])
     >>> loss = model(ids, ids)
-    >>> 0 < model.penalty < loss
+    >>> bool(0 < model.penalty < loss)
     True
     """
 

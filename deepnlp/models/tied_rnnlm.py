@@ -69,6 +69,17 @@ class TiedRNNLM(LanguageModel):
         dx = self.lstm.backward(dh)
         self.embed.backward(dx)  # adds dx to the rows of E that were looked up
 
+    def start(self, N: int) -> Any:
+        """A state of zeros for N texts."""
+        return self.lstm.start(N)
+
+    def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
+        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        x, _ = self.embed.step(ids)
+        h, state = self.lstm.step(x, state)
+        s, _ = self.output.step(h)
+        return s, state
+
     def logits(self, ids: Array) -> Array:
         """Scores of the next words (N, T, V), with nothing saved for a backward."""
         with no_backward():

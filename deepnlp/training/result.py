@@ -182,7 +182,7 @@ class Result:
             for name, figures in rows
         ]
         least = zip((14, 11, 10), *(map(len, row) for row in texts), strict=True)
-        name_width, *widths = [max(first, *(2 + n for n in others)) for first, *others in least]
+        name_width, *widths = [max([first, *(2 + n for n in others)]) for first, *others in least]
         lines = [
             f"{name:{name_width}}{valid:>{widths[0]}}{test:>{widths[1]}}"
             for name, valid, test in (["", "valid", "test"], *texts)

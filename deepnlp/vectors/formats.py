@@ -94,6 +94,9 @@ def read_file(
         try:
             for place, content, numbers in rows:
                 D, word = len(numbers), _word(content, place)
+                # Behind a word with a space all is shifted: numbers then stand in a word's place.
+                if word is None and binary and not content.decode("latin-1").isprintable():
+                    raise ValueError(f"{place}: the word {content!r} is not UTF-8 text")
                 if word is None:
                     unread.append(f"{place} ({content[:80]!r})")
                     continue

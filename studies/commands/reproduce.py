@@ -5,8 +5,7 @@ of the machine, the same command goes on. When a run has finished, its options, 
 result are copied to RESULTS/TABLE/ROW-SEED, and the page RESULTS/TABLE.md is written from such
 copies alone. Finished runs are not repeated; one with other options than the table's is refused.
 
-Examples
---------
+examples:
   deepnlp reproduce
   deepnlp reproduce glove
   deepnlp reproduce glove --only frozen-tied-50 trained-tied-50-1   a row, and one run of another

@@ -6,8 +6,7 @@ same command on another machine that has the folder, or beside this one, takes p
 is not measured. Options of a training run that are given hold for all trials. A search with a name
 is declared in a file; its logs and its page go where tables of results go.
 
-Examples
---------
+examples:
   deepnlp search --study runs/dropout --space dropout=0.1:0.5:0.1 --sampler grid
   deepnlp search --study runs/sizes --recipe book-rnnlm --epochs 8 --workers 2 --trials 20
       --space lr=5:40:log --space embed_size+hidden_size=100:300:50 --space cell=lstm,gru

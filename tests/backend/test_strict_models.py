@@ -59,7 +59,9 @@ MODELS = {
     "gru none": lambda: RNNLM(V, D, 7, layers=1, cell="gru", tie="none"),
     "gru reset after": lambda: RNNLM(V, D, D, cell="gru", reset_after=True),
     "rnn tied": lambda: RNNLM(V, D, D, layers=1, cell="rnn", dropout=0.0),
-    "rnn no Wx": lambda: RegularisedRNNLM(V, D, D, cell="rnn", input_matrix=False, activation="relu"),
+    "rnn no Wx": lambda: RegularisedRNNLM(
+        V, D, D, cell="rnn", input_matrix=False, activation="relu"
+    ),
 }
 OPTIMIZERS = {
     "SGD": lambda p: SGD(p, lr=2.0),

@@ -90,7 +90,7 @@ def test_the_page(deepnlp, tmp_path):
     assert deepnlp("bench", "lm", *QUICK, "--no-torch", "--out", results).code == 0
     path = tmp_path / "docs" / "maintaining" / "performance.md"
     found = deepnlp("bench", "--page", path, "--out", results, "--json")
-    figure = tmp_path / "docs" / "images" / "performance-speed.png"
+    figure = tmp_path / "docs" / "maintaining" / "images" / "performance-speed.png"
     assert found.json == {"files": [str(path), str(figure)]}
     assert "Not measured yet: `deepnlp bench scaling`" in path.read_text(encoding="utf-8")
     assert figure.stat().st_size > 5000

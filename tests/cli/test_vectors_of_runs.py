@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deepnlp.models import RNNLM
+from deepnlp.models import RNNLM, RegularisedRNNLM
 from deepnlp.text import Vocabulary
 from deepnlp.training import load, save
 from deepnlp.vectors import WordVectors
@@ -32,7 +32,7 @@ def test_sides_that_differ_and_words_that_are_predicted(deepnlp, tmp_path):
     vocab = Vocabulary.build(["the", "the", "the", "cat", "cat", "dog"])
     rng = np.random.default_rng(2)
     ids = [vocab.id("dog"), vocab.id("the"), vocab.unk_id]
-    model = RNNLM(len(vocab), 3, 4, layers=1, tie="none", output_ids=ids, rng=rng)
+    model = RegularisedRNNLM(len(vocab), 3, 4, layers=1, tie="none", output_ids=ids, rng=rng)
     save(tmp_path / "m.npz", model, vocab)
     options = ["vectors", "convert", tmp_path / "m.npz", tmp_path / "v.npy", "--overwrite"]
     assert deepnlp(*options).out.endswith("v.npy: 5 words, D = 3\n")

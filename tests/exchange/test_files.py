@@ -6,7 +6,7 @@ import pytest
 from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES
 from deepnlp.exchange import read_model, write_model
-from deepnlp.models import RNNLM, RegularisedRNNLM, Model
+from deepnlp.models import Model, RegularisedRNNLM
 from tests.cases import by_layer, together
 from tests.exchange.models import OPTIONS, VOCAB, V, bits, model_of
 
@@ -104,7 +104,9 @@ def test_vectors_of_other_words_or_sizes_are_refused(tmp_path):
             read_model(path, like=tmp_path / "model.npz")
     with pytest.raises(ValueError, match="holds vectors and no model"):
         read_model(path)
-    partly = RegularisedRNNLM(V, 4, 4, freeze_embedding=True, trained_ids=[1], output_ids=[0, 1, -1])
+    partly = RegularisedRNNLM(
+        V, 4, 4, freeze_embedding=True, trained_ids=[1], output_ids=[0, 1, -1]
+    )
     partly.vocab = VOCAB
     save(tmp_path / "partly.npz", partly)
     path.write_text("".join(lines), encoding="utf-8")

@@ -139,8 +139,14 @@ def test_recurrent_layers_without_biases(tmp_path):
         (lambda: RNNLM(V, 4, 4, cell="gru"), r"resets after .* \(reset_after=False\)"),
         (lambda: RNNLM(V, 4, [6, 4]), r"one hidden size, these have \[6, 4\]"),
         (lambda: RegularisedRNNLM(V, 4, 4, cell="rnn", input_matrix=False), "input_matrix=False"),
-        (lambda: RegularisedRNNLM(V, 4, 4, output_ids=[0, 1, -1]), r"shared in part \(output_ids\)"),
-        (lambda: RegularisedRNNLM(V, 4, 4, freeze_embedding=True, trained_ids=[1]), r"\(trained_ids\)"),
+        (
+            lambda: RegularisedRNNLM(V, 4, 4, output_ids=[0, 1, -1]),
+            r"shared in part \(output_ids\)",
+        ),
+        (
+            lambda: RegularisedRNNLM(V, 4, 4, freeze_embedding=True, trained_ids=[1]),
+            r"\(trained_ids\)",
+        ),
         (lambda: CBOW(V, 4), "that of a language model, this is a CBOW"),
     ],
 )

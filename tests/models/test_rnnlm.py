@@ -109,7 +109,9 @@ def test_dropout_in_its_places():
 
 def test_weight_drop_and_embedding_dropout_are_off_in_evaluation(array_backend):
     rng = np.random.default_rng(0)
-    model = RegularisedRNNLM(V, H, H, dropout=0, embed_dropout=0.3, weight_drop=0.5, dtype="float64", rng=rng)
+    model = RegularisedRNNLM(
+        V, H, H, dropout=0, embed_dropout=0.3, weight_drop=0.5, dtype="float64", rng=rng
+    )
     plain = RNNLM(V, H, H, dropout=0, dtype="float64")
     for p, q in zip(plain.parameters(), model.parameters(), strict=True):
         p.value = q.value
@@ -155,7 +157,9 @@ def test_the_matrix_L_is_between_hidden_state_and_embedding():
 
 def test_the_form_without_an_input_matrix():
     rng = np.random.default_rng(2)
-    model = RegularisedRNNLM(V, H, H, layers=1, cell="rnn", input_matrix=False, dropout=0, dtype="float64")
+    model = RegularisedRNNLM(
+        V, H, H, layers=1, cell="rnn", input_matrix=False, dropout=0, dtype="float64"
+    )
     ids = asarray(rng.integers(0, V, size=(1, 1)))
     E, Wh = (asnumpy(model.layers[0].W.value), asnumpy(model.layers[1].Wh.value))
     assert model.layers[1].Wx is None
@@ -229,7 +233,9 @@ def test_logits_keep_nothing():
         model.backward()
 
 
-@pytest.mark.parametrize("kind", [RNNLM, RegularisedRNNLM, TiedRNNLM, SimpleRNNLM, CBOW, SkipGram, Seq2Seq, Tagger])
+@pytest.mark.parametrize(
+    "kind", [RNNLM, RegularisedRNNLM, TiedRNNLM, SimpleRNNLM, CBOW, SkipGram, Seq2Seq, Tagger]
+)
 def test_a_configuration_rebuilds_the_model(kind):
     arguments = inspect.signature(kind).parameters.values()
     needed = [argument.name for argument in arguments if argument.default is argument.empty]

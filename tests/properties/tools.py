@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.cli.main import HOMES
+from deepnlp.cli.mistakes import HOMES
 from deepnlp.errors import DeepNLPError
 
 Array = np.ndarray[Any, Any]

@@ -46,7 +46,10 @@ def test_a_config_survives_its_toml(tmp_path: Path) -> None:
         ({"layers": 0}, "layers should be a whole number, 1 or more and at most 100, got 0"),
         ({"dropout": 1.0}, "dropout should be a number, 0 or more and below 1, got 1.0"),
         ({"lr_factor": 2.0}, "lr_factor should be a number, above 0 and at most 1, got 2.0"),
-        ({"cell": "LSTM"}, "cell should be one of 'lstm', 'gru', 'rnn', got 'LSTM'"),
+        (
+            {"cell": "LSTM"},
+            "cell should be one of 'lstm', 'gru', 'rnn', 'mogrifier', or FILE.py:NAME",
+        ),
         ({"output_bias": 1}, "output_bias should be true or false, got 1"),
         ({"corpus": 7}, "corpus should be a text, got 7"),
     ],

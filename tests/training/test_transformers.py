@@ -291,6 +291,7 @@ def test_many_queries_take_a_block_of_scores_at_a_time(monkeypatch):
         sizes.append((q.shape[2], k.shape[2]))
         return by_tiles(q, k, *others)
 
+    watched.formula = by_tiles.formula
     for given in ((x,), (x, mask[:, 0]), (x, mask)):
         whole = attention.forward(*given)
         sizes.clear()

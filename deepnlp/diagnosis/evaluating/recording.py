@@ -30,6 +30,7 @@ from deepnlp.diagnosis.evaluating.sources import is_foreign, source_of_function
 from deepnlp.diagnosis.functions import BUILDERS, vectorized
 from deepnlp.diagnosis.places import Site
 from deepnlp.diagnosis.tape import Tape
+from deepnlp.diagnosis.traced import called, traced_in
 
 FORMULAS = "deepnlp.kernels.formulas"  # which remembers the functions that it has looked at
 MOST_STEPS = 3_000_000
@@ -200,6 +201,11 @@ class _Open(Guard):
         self.tick()
         if isinstance(function, numpy.vectorize):
             return vectorized(self._tape, self.callable(function.pyfunc), function, args)
+        held = getattr(function, "__self__", None)
+        if isinstance(held, numpy.ndarray) and traced_in([args, options]):  # ids.dot(W)
+            return called(
+                self._tape, getattr(numpy.ndarray, function.__name__), (held, *args), options
+            )
         made = self.callable(function)
         is_holder = type(getattr(function, "__self__", None)) in CONTAINERS
         is_holder = is_holder or getattr(function, "__module__", "") == FORMULAS

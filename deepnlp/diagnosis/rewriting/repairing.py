@@ -39,9 +39,6 @@ from deepnlp.diagnosis.rewriting.values import Value, values
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
 
-CLOSE = 1e-6
-"""Gradients this close, relative to the largest entry, are the same."""
-
 TRACE = 1e-4
 """A difference no larger than this comes from a small constant, not from a wrong line."""
 
@@ -191,7 +188,7 @@ class Search:
 
     def _limit(self, name: str) -> float:
         """The largest difference of two gradients that are the same."""
-        right, close = self.problem.right[name], CLOSE
+        right, close = self.problem.right[name], self.problem.tolerance / 3
         if name in self.problem.bad:
             close = min(close, 0.1 * distance(self.problem.wrong[name], right))
         return close * float(numpy.abs(right).max(initial=0)) + 1e-300

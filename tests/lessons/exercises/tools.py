@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import linecache
 import re
 from contextlib import redirect_stdout
 from functools import cache
@@ -52,11 +53,13 @@ def answer_in_lesson(name: str, solution: bool) -> Any:
     """What a cell of a lesson hands over to ``check``."""
     lesson = int(name.split(".")[0])
     names = dict(imports_of(lesson))
-    tree = ast.parse(exercise_cells(lesson, solution)[name])
+    source, file = exercise_cells(lesson, solution)[name], f"exercise {name}, {solution}"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # as in a notebook
+    tree = ast.parse(source)
     last = tree.body.pop()
     assert isinstance(last, ast.Expr)
     assert isinstance(last.value, ast.Call)
-    exec(compile(tree, f"exercise {name}", "exec"), names)
+    exec(compile(tree, file, "exec"), names)
     return eval(compile(ast.Expression(last.value.args[1]), name, "eval"), names)
 
 
