@@ -175,7 +175,8 @@ def _central_slope(
             break
     for h in _WIDE_STEPS if rounding > 1e-7 * abs(best) else ():  # which hides the slope
         slope, apart, rounding, _ = difference(h)
-        if apart + rounding < least and abs(slope - best) <= 10 * least:
+        is_straight = apart <= 10 * rounding and abs(slope - best) <= 10 * least
+        if is_straight and apart + rounding < least:
             best, least = slope, float(apart + rounding)
     return best, least
 
