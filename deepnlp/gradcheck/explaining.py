@@ -135,7 +135,7 @@ def _means(subject: Subject, rows: list[Row]) -> tuple[dict[str, int], list[Chec
     A mean stays what it is where every sample is given twice, whatever else is wrong with it.
     """
     for axis, letter, n in _axes_of_samples(subject):
-        held = [row.name for row in rows if row.fits and row.analytic.any()]
+        held = [row.name for row in rows if row.analytic.any()]
         held = [name for name in held if _is_weight(subject, name)]
         if len(held) > 1 and {*held} <= {*_stay(subject, axis, n)}:
             told = say("means", names=", ".join(held), n=n, letter=letter)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deepnlp.gradcheck import check_gradients
-from deepnlp.gradcheck.causes import DERIVATIVE_MISSING, FACTOR, TERM_MISSING, WRONG_VALUE
+from deepnlp.gradcheck.causes import DERIVATIVE_MISSING, FACTOR, TERM_MISSING, WRONG_VALUE, ZERO
 
 RNG = np.random.default_rng(7)
 
@@ -108,7 +108,7 @@ def engine(tmp_path, right, wrong, a, b):
     [
         ("+ power * self.data", "+ 1 * self.data", (FACTOR, TERM_MISSING)),
         ("+ (out.data > 0) * out.grad", "+ 1.0 * out.grad", (DERIVATIVE_MISSING, WRONG_VALUE)),
-        ("in reversed(order)", "in order", (WRONG_VALUE,)),
+        ("in reversed(order)", "in order", (WRONG_VALUE, ZERO)),
         ("other.grad + self.data * out", "other.grad + other.data * out", (WRONG_VALUE,)),
     ],
 )

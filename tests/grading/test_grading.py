@@ -5,7 +5,6 @@ They are texts so that nothing imports them by mistake.
 
 import csv
 import json
-import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -77,8 +76,6 @@ def test_every_submission_gets_what_it_deserves(tmp_path, runner):
     for name, points in expected.items():
         for row in (got[name], got[f"{name}-notebook"]):
             assert [float(row[2]), float(row[5])] == points, name
-    page = (tmp_path / "marks" / "class.html").read_text("utf-8")
-    assert re.search(r"patches<td>0<td>uses .*builtins, .*gc, .*sys", page)
     assert not [*Path("/tmp").glob("deepnlp_grading_*")]
 
 
