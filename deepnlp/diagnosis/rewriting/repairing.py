@@ -463,5 +463,12 @@ def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
         yield from of_numbers_in_sums(statement)
 
 
-LEVELS = ((_local,), (_of_names, _of_values))
+def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
+    """What forward computes on the way, as a factor or a divisor: ``/ np.sqrt(d)``."""
+    others = [one for one in own() if one.cost > 0]
+    for statement in found:
+        yield from inserted(ran, statement, others)
+
+
+LEVELS = ((_local,), (_of_names, _of_values), (_of_terms,))
 """Makers of changes, the likeliest first; a later level is tried if no earlier one repairs all."""
