@@ -15,7 +15,6 @@ from deepnlp.gradcheck.adapters import WithContext
 from deepnlp.gradcheck.causes import FLOAT32, FORWARD, NOT_A_NUMBER, Cause, say
 from deepnlp.gradcheck.numeric import typical_size
 from deepnlp.gradcheck.report import Check, Report, Row
-from deepnlp.gradcheck.rules import sizes
 from deepnlp.gradcheck.shapes import told_shapes
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Input, Weight
@@ -136,11 +135,6 @@ class Comparison:
             step = "central" if name in self.differences else "complex"
             tolerance = rules.TOLERANCES[step] if self._given is None else self._given
             row = compare(name, analytic[name], numeric[name], tolerance, step)
-            if step == "complex" and self.method == "auto" and self._is_doubtful(row):
-                self.step, tolerance = "central", max(tolerance, rules.TOLERANCES["central"])
-                self.differences.add(name)
-                numeric[name] = subject.numeric_gradient(name, "central")
-                row = compare(name, analytic[name], numeric[name], tolerance, "central")
             imaginary = subject.imaginary.get(name, 0.0)
             if row.ok and imaginary > tolerance * _largest(numeric[name]):
                 row.ok, row.error = False, math.inf
@@ -150,15 +144,6 @@ class Comparison:
             if row.fits and not row.ok:
                 self._forgive_rounding(row, analytic)
         return rows
-
-    def _is_doubtful(self, row: Row) -> bool:
-        """Whether a difference contradicts the complex step where a gradient seems wrong."""
-        if row.ok or not row.fits:
-            return False
-        direction = numpy.zeros(row.numeric.shape)
-        direction[row.index] = size = sizes(self.subject.variables[row.name].get())[row.index]
-        slope = self.subject.slope({row.name: direction}, "central") / size
-        return bool(abs(slope - row.numeric[row.index]) > 0.5 * row.off[row.index])
 
     def _forgive_rounding(self, row: Row, analytic: Gradients) -> None:
         """What rounding explains: it is ok up to a bound, and beyond that it is not compared."""
