@@ -13,7 +13,7 @@ import numpy
 HostArray = numpy.ndarray[Any, Any]
 
 
-def along(f: Callable[[HostArray], Any], x: HostArray, index: Any) -> Callable[[Any], Any]:
+def in_entry(f: Callable[[HostArray], Any], x: HostArray, index: Any) -> Callable[[Any], Any]:
     """Return f as a function of a step in one entry of x; x is put back after each call."""
 
     def of_step(step: Any) -> Any:
@@ -43,12 +43,14 @@ def slopes(f: Callable[[HostArray], Any], x: Any, is_analytic: bool = True) -> H
     slope = complex_slope if is_analytic else central_slope
     gradient = numpy.zeros(probe.shape)
     for index in numpy.ndindex(probe.shape):
-        gradient[index] = slope(along(f, probe, index))
+        gradient[index] = slope(in_entry(f, probe, index))
     return gradient
 
 
 def relative_error(analytic: HostArray, numeric: HostArray) -> float:
-    """Return max |analytic - numeric| / max |numeric| over the entries."""
+    """Return max |analytic - numeric| / max |numeric| over the entries; of two shapes, infinity."""
+    if numpy.shape(analytic) != numpy.shape(numeric):
+        return numpy.inf  # (1, 3) less (3,) has a shape, too
     off, size = numpy.abs(analytic - numeric).max(), numpy.abs(numeric).max()
     return float(off / size) if size else float(off > 0)
 
@@ -56,7 +58,8 @@ def relative_error(analytic: HostArray, numeric: HostArray) -> float:
 def first_check(layer: Any, **inputs: HostArray) -> dict[str, float]:
     """Compare the gradients that ``layer.backward`` returns with numbers; print a table.
 
-    The outputs are summed with random weights dy: in a plain sum mistakes may cancel.
+    The outputs are summed with random weights dy: in a plain sum mistakes may cancel. Forward is to
+    be analytic, without abs, norms and comparisons, which the complex step does not follow.
 
     >>> class Product:
     ...     def forward(self, x, W):

@@ -13,7 +13,7 @@ import numpy
 from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.adapters import Adapter
 from deepnlp.gradcheck.causes import say
-from deepnlp.gradcheck.first import along, central_slope, complex_slope
+from deepnlp.gradcheck.first import central_slope, complex_slope, in_entry
 from deepnlp.gradcheck.rules import sizes
 from deepnlp.gradcheck.variables import Variable
 from deepnlp.gradcheck.walking import (
@@ -103,7 +103,7 @@ def numerical_gradient(
         expected = numpy.full(x.shape, math.nan)
     near_enough = 1e-7 * float(numpy.abs(expected).max(initial=0.0))
     for index in numpy.ndindex(x.shape):
-        here, of_step = probe[index], along(f, probe, index)
+        here, of_step = probe[index], in_entry(f, probe, index)
         if method == "complex":
             gradient[index] = complex_slope(of_step)
         else:

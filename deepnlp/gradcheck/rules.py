@@ -48,7 +48,7 @@ class Rule(NamedTuple):
     says : str
         What the report says then.
     hides : str
-        The largest error, relative to the largest entry of a gradient, that was found to pass.
+        The largest error that the bound lets pass, relative to the largest entry of a gradient.
     """
 
     name: str

@@ -15,6 +15,8 @@ from tests.broken.museum import check, false_accusations, is_named, right_layers
 
 MUSEUM = {case.name: case for case in read("museum").cases}
 
+NOT_SHOWN = {"SingleAffine"}  # its rounding is within that of the differences
+
 # What the diagnosis can say besides, of which the museum need not show two.
 BESIDES = {
     "another value in its place",
@@ -42,7 +44,7 @@ def test_the_cause_is_named_first(name, every, seed):
     """A sample; ``python -m tests.broken --set museum`` and the others run them whole."""
     cases = [case for case in read(name).cases if case.accept][::every]
     scores = [score_case(case, shapes=1, seed=seed) for case in cases]
-    assert [score for score in scores if score.right < score.shown] == []  # float32 may not show
+    assert [score for score in scores if score.right < 1 and score.name not in NOT_SHOWN] == []
 
 
 @pytest.mark.parametrize(("name", "every"), [("first", 150), ("second", 155), ("fourth", 15)])
