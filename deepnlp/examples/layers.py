@@ -316,6 +316,9 @@ def _rows() -> Iterator[Example]:
     yield from _recurrent("", layers.GRU, layers.TimeGRU, gru)
     reset_after = f"{gru} 3H"
     yield from _recurrent("reset_after", layers.GRU, layers.TimeGRU, reset_after, reset_after=True)
+    for kind, axes in ((layers.TimeMinGRU, "D,2H 2H"), (layers.TimeMinLSTM, "D,3H 3H")):
+        yield from _layer("", kind, axes, "N,T,D")
+        yield from _layer("stateful", kind, axes, "N,T,D", stateful=True)
 
     for name in composed(SMALL, None):
         yield from _composed(name)
@@ -323,6 +326,8 @@ def _rows() -> Iterator[Example]:
     for cell in ("lstm", "gru", "rnn"):
         for tie in ("none", "tied", "tied+L"):
             yield _plain(cell, tie)
+    yield _plain("mingru", "tied")
+    yield _plain("mlstm", "none")
     for augment in (0.0, 0.7):
         yield _awd_lstm(augment)
     for tie in ("none", "tied+L"):

@@ -40,7 +40,7 @@ def heads_for(H: int) -> int:
     >>> heads_for(650), heads_for(5)
     (13, 1)
     """
-    return next(heads for heads in range(1, H + 1) if H % heads == 0 and H <= heads * LARGEST_HEAD)
+    return next(heads for heads in range(1, H + 1) if H % heads == 0 and heads * LARGEST_HEAD >= H)
 
 
 class TimeLinearAttention(TimeScan):

@@ -172,11 +172,11 @@ class TimeMLSTM(TimeScan):
         dc, da_o = dy * o, dy * c * sigmoid_grad(o)
         # c = r / divisor, which is |r_n| or no variable
         dr = dc / divisor
-        sign = xp.where(is_above, xp.where(r_n.real < 0, -1, 1), 0)
-        dr_n = -sign * xp.sum(dr * c, axis=-1, keepdims=True)
+        ddivisor = -xp.sum(dr * c, axis=-1, keepdims=True)
+        dr_n = xp.where(is_above, xp.where(r_n.real < 0, -ddivisor, ddivisor), 0)
         dr = xp.concatenate([dr, dr_n], axis=-1)
         # C' = f C'_prev + (i k)^T v
-        back = linear_attention_backward
+        back: Any = linear_attention_backward
         if self.watch is not None:  # all states are looked at
             saved, back = linear_attention.plain(q, i * k, v, f, C_0)[2], back.plain
         dC = dh[:, :-heads]
@@ -189,7 +189,7 @@ class TimeMLSTM(TimeScan):
         dlog_f = (df * f)[..., 0] + where_ended(ended, 0, dm[1:] * stays)
         da_i = xp.sum(dik * k, axis=-1) * i[..., 0] + dm[1:] * (source == 1)
         dm_0 = dm[0] + (where_ended(ended, 0, (df * f)[..., 0])[0] if T else 0)
-        # log f = -log(1 + exp(-a_f)), whose slope is 1 - f
+        # log f = -log(1 + exp(-a_f))
         da_f = where_ended(ended, 0, dlog_f * sigmoid(-a_f))
         blocks = dq, d**-0.5 * i * dik, dv[..., :d], da_o
         da = [*(x.reshape(T, N, self.H) for x in blocks), where_ended(ended, 0, da_i), da_f]

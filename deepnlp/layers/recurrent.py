@@ -129,10 +129,11 @@ class Recurrent(Layer):
         """Numbers of a state: H, where the output is the state."""
         return self.H
 
-    def _expect_state(self, name: str, state: Any, **sizes: int) -> None:
+    def _expect_state(self, name: str, state: Any, **sizes: Any) -> None:
         """Check a state (N, H), or its gradient; (N, M) where a state is not an output."""
         letter = "H" if self.state_size == self.H else "M"
-        self._expect(name, state, f"N {letter}", **{letter: self.state_size}, **sizes)
+        sizes[letter] = self.state_size
+        self._expect(name, state, f"N {letter}", **sizes)
 
     def start(self, N: int) -> States:
         """A state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
@@ -220,6 +221,8 @@ class TimeRecurrent(Recurrent):
         the state at the end of sequence n.
     dh0 : array (N, H) or None
         After backward: the gradient with respect to the state the forward started from.
+    shows_state : bool
+        Whether the output is the state h.
     watch : callable or None
         An observer, such as :mod:`deepnlp.gradflow`. Backward calls ``watch(t, x_t, h_prev, dh)``
         at each step, last step first, with the gradient with respect to h_t; an LSTM adds
@@ -227,6 +230,7 @@ class TimeRecurrent(Recurrent):
         only be read.
     """
 
+    shows_state = True
     watch: Callable[..., None] | None = None
     h: Array | None
     c: Array | None = None  # only an LSTM has a memory cell
@@ -445,7 +449,8 @@ class TimeRecurrent(Recurrent):
         if state["given"] not in (0, 1) or len(arrays) not in (0, len(self._states)) or not fit:
             raise ValueError(
                 f"{type(self).__name__}: a carried state should have all of {self._states}, "
-                f"or none, and each should have shape (N, H) with H = {self.state_size}, got {shapes}"
+                f"or none, and each should have shape (N, H) with H = {self.state_size}, "
+                f"got {shapes}"
             )
 
     def _set_own_state(self, state: dict[str, Any]) -> None:

@@ -124,13 +124,10 @@ class TimeScan(TimeRecurrent):
     ----------
     state_size : int
         Numbers of a state: h is (N, state_size), and that is H where the output is the state.
-    shows_state : bool
-        Whether the output is the state.
     """
 
     Wh: Any = None
     Wx: Any
-    shows_state = True
     init_options: tuple[str, ...] = ("forget_bias",)
     _keeps = (0, 1)  # number of the gate that keeps, and -1 where it does so when it is shut
 

@@ -17,6 +17,7 @@ a channel forget at S rates, so that some of them remember long.
 """
 
 import math
+from itertools import pairwise
 from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, asarray, host_generator, xp
@@ -116,7 +117,7 @@ class TimeStateSpace(TimeScan):
         """v and delta before its function (T, N, H), B and C (T, N, S)."""
         H, S = self.H, self.size
         ends = [0, H, 2 * H, 2 * H + S, 2 * H + 2 * S]
-        return [a[..., start:end] for start, end in zip(ends, ends[1:])]
+        return [a[..., start:end] for start, end in pairwise(ends)]
 
     def inputs(self, a: Array) -> tuple[Array, Array, Any]:
         """Return f and u (T, N, H, S) of the scan."""
