@@ -8,7 +8,7 @@ from deepnlp.backend import Array, HostArray, asnumpy, xp
 from deepnlp.backend.functions import sigmoid, split_gates, tanh_grad
 from deepnlp.layers.lstm import lstm_step
 from deepnlp.layers.recurrent import TimeRecurrent
-from deepnlp.layers.scan import TimeScan
+from deepnlp.layers.scans import TimeScan
 
 NO_GATES = "gn"  # the new memory of an LSTM, the new state of a GRU
 

@@ -107,13 +107,14 @@ FEW_STEPS = 32
 PLACES = 16  # of a block of linear attention
 
 
-def _side_by_side(a: Array, b: Array, h: Array, L: int) -> None:
+def _side_by_side(a: Array, b: Array, h: Array) -> None:
     """Write h_1 ... h_T behind h_0, in blocks of L steps: the first of all, then the second, ...
 
     A block begins at zero, and what its first steps hand on, a_1 ... a_t h, is added at the end.
     The steps after the last whole block follow one by one.
     """
-    blocks, T = len(b) // L, len(b)
+    T, L = len(b), steps_of_a_block(b)
+    blocks = T // L
     rest = blocks * L
     if blocks > 1:
         inner, start = h[1 : rest + 1].reshape(blocks, L, *h.shape[1:]), h[: rest + 1 : L]
@@ -132,29 +133,29 @@ def _side_by_side(a: Array, b: Array, h: Array, L: int) -> None:
         h[t + 1] += b[t]
 
 
-def _steps_of_a_block(b: Array) -> int:
+def steps_of_a_block(b: Array) -> int:
     """How many steps a block has: all, where a step is large or there are few of them."""
     T = len(b)
     small = T >= FEW_STEPS and b[0].size <= SMALL_STEP
     return math.isqrt(T) if small else max(1, T)
 
 
-def scan(a: Array, b: Array, h_0: Array, L: int | None = None) -> Array:
+def scan(a: Array, b: Array, h_0: Array) -> Array:
     """In place, and in blocks side by side where a step is small."""
     h = xp.empty((len(b) + 1, *h_0.shape), xp.result_type(a.dtype, b.dtype, h_0.dtype))
     h[0] = h_0
-    _side_by_side(a, b, h, L or _steps_of_a_block(b))
+    _side_by_side(a, b, h)
     return h
 
 
-def scan_backward(a: Array, dy: Array, dh: Array, L: int | None = None) -> Array:
+def scan_backward(a: Array, dy: Array, dh: Array) -> Array:
     """The same from the last step to the first: dh_t = dy_t + a_(t+1) dh_(t+1)."""
     T = len(dy)
     g = xp.empty((T + 1, *dh.shape), xp.result_type(a.dtype, dy.dtype, dh.dtype))
     g[-1] = dh
     if T:
         g[-1] += dy[-1]
-        _side_by_side(a[:0:-1], dy[-2::-1], g[:0:-1], L or _steps_of_a_block(dy))
+        _side_by_side(a[:0:-1], dy[-2::-1], g[:0:-1])
         xp.multiply(a[0], g[1], out=g[0])
     return g
 
@@ -208,12 +209,12 @@ def _decays(f: Array) -> Array:
 
 
 def linear_attention(
-    q: Array, k: Array, v: Array, f: Array, S_0: Array, L: int = PLACES
+    q: Array, k: Array, v: Array, f: Array, S_0: Array
 ) -> tuple[Array, Array, Any]:
     """A block of places at a time: y = (q D_0) S + (sum over d of q k D) v, lower triangle."""
-    T, dtype = len(q), xp.result_type(q.dtype, k.dtype, v.dtype, f.dtype, S_0.dtype)
+    dtype = xp.result_type(q.dtype, k.dtype, v.dtype, f.dtype, S_0.dtype)
     y, S, starts = xp.empty(v.shape, dtype), S_0.astype(dtype), []
-    for block in slices(T, L):
+    for block in slices(len(q), PLACES):
         starts.append(S)
         q_b, k_b, v_b, D = _block(q, k, v, f, block)
         kD = k_b[:, :, None] * D[..., 1:, :]
@@ -221,7 +222,7 @@ def linear_attention(
         y_b = (q_b * D[..., 0, :]) @ S + A @ v_b
         y[block] = y_b.transpose(2, 0, 1, 3)
         S = D[:, :, -1, 0, :, None] * S + kD[:, :, -1].swapaxes(-1, -2) @ v_b
-    return y, S, (starts, L)
+    return y, S, starts
 
 
 def _block(q: Array, k: Array, v: Array, f: Array, block: slice) -> list[Array]:
@@ -234,12 +235,11 @@ def linear_attention_backward(
     dy: Array, dS: Array, saved: Any, q: Array, k: Array, v: Array, f: Array
 ) -> Any:
     """Back through each block, the last first, and through its decays, product by product."""
-    if not isinstance(saved, tuple):
+    if not isinstance(saved, list):
         return NotImplemented
-    starts, L = saved
     dtype = xp.result_type(dy.dtype, dS.dtype, f.dtype)
     dq, dk, dv, df = (xp.empty(x.shape, dtype) for x in (q, k, v, f))
-    for block, S in reversed([*zip(slices(len(q), L), starts)]):
+    for block, S in reversed([*zip(slices(len(q), PLACES), saved)]):
         q_b, k_b, v_b, D = _block(q, k, v, f, block)
         dy_b, f_b = dy[block].transpose(1, 2, 0, 3), f[block].transpose(1, 2, 0, 3)
         kD, qD = k_b[:, :, None] * D[..., 1:, :], q_b * D[..., 0, :]

@@ -28,7 +28,7 @@ from deepnlp.layers.norm import LayerNorm, RMSNorm
 from deepnlp.layers.positions import PositionalEmbedding, RotaryPositions, SinusoidalPositions
 from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActivationRegularisation
 from deepnlp.layers.rnn import RNN, TimeRNN
-from deepnlp.layers.scan import scan, scan_backward
+from deepnlp.layers.scans import scan, scan_backward
 from deepnlp.layers.stacked import TimeStacked
 from deepnlp.layers.state_space import TimeStateSpace
 from deepnlp.layers.transformer import (

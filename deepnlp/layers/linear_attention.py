@@ -12,7 +12,7 @@ a matrix. What came long ago is in the way of what is new, so that S fades by a 
     y = q S / sqrt(d)                                   output, the heads beside each other (N, H)
 
 The answer is that the same numbers can be computed in two ways. :func:`linear_attention` takes the
-equations as they are, a scan over matrices (``scan.py``). Its quick form takes the places in
+equations as they are, a scan over matrices (``scans.py``). Its quick form takes the places in
 blocks: within a block it is attention, of all places to those before them, by products of
 matrices, with the decay between each two; what stood in S before the block is read once by all.
 What a fixed state cannot do is to keep more than d pairs of key and value of a head apart.
@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, check_number, xp
 from deepnlp.backend.functions import sigmoid, softplus, split_gates
-from deepnlp.layers.scan import (
+from deepnlp.layers.scans import (
     TimeScan,
     linear_attention,
     linear_attention_backward,

@@ -9,7 +9,7 @@ weights Wx (D, 2H) and b (2H,), in two blocks z and n::
     h = (1 - z) * h_prev + z * n                        between the old and the new
 
 The answer has two sides. What is gained: the last line is linear in h, number by number, so that
-it is a scan over all steps (``scan.py``) with what is kept, f = 1 - z, and what is added, u = z n;
+it is a scan over all steps (``scans.py``) with what is kept, f = 1 - z, and what is added, u = z n;
 a GRU of the same size has three times the weights and a product with them at each step. And the
 gradient passes a step by f alone. What is lost: whether to keep a number cannot depend on what has
 been read so far, but through the layers below. Two such layers do what one alone cannot.
@@ -20,7 +20,7 @@ from typing import Any
 from deepnlp.backend import Array, xp
 from deepnlp.backend.functions import sigmoid, sigmoid_grad, split_gates
 from deepnlp.kernels import back_of, kernel
-from deepnlp.layers.scan import TimeScan
+from deepnlp.layers.scans import TimeScan
 
 
 @kernel

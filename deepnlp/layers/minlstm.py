@@ -21,7 +21,7 @@ from typing import Any
 
 from deepnlp.backend import Array, xp
 from deepnlp.backend.functions import sigmoid, sigmoid_grad, softplus, split_gates
-from deepnlp.layers.scan import TimeScan
+from deepnlp.layers.scans import TimeScan
 
 
 def minlstm(a: Array) -> tuple[Array, Array, Array]:

@@ -23,7 +23,7 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, check_number, xp
 from deepnlp.backend.functions import sigmoid, sigmoid_grad, softplus
 from deepnlp.layers.linear_attention import heads_for
-from deepnlp.layers.scan import (
+from deepnlp.layers.scans import (
     TimeScan,
     linear_attention,
     linear_attention_backward,

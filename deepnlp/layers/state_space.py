@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from deepnlp.backend import Array, Rng, asarray, host_generator, xp
 from deepnlp.backend.functions import sigmoid, softplus
-from deepnlp.layers.scan import TimeScan
+from deepnlp.layers.scans import TimeScan
 
 SHORTEST, LONGEST = 1e-3, 1e-1  # steps that fresh weights take
 
