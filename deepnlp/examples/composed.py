@@ -86,6 +86,7 @@ def composed(sizes: Any, rng: Any) -> dict[str, Row]:
         "GPT": gpt(dropout=0.2),
         "GPT post": gpt(norm="post", positions="sinusoidal", activation="gelu_tanh"),
         "GPT modern": gpt(**MODERN, positions="rotary"),
+        "GPT grouped": gpt(heads=2, kv_heads=1),
         "TransformerTranslator": translator(dropout=0.2),
         "TransformerTranslator post": translator(norm="post", tie="none"),
         "TransformerTranslator modern": translator(

@@ -305,6 +305,11 @@ def _rows() -> Iterator[Example]:
     yield from _layer("mask by query", attention, own, "N,T,4D; mask N,T,T", heads=2)
     yield from _layer("causal", attention, "4D,12D - 4D,4D -", masked, heads=1, causal=True)
     yield from _layer("rotary", attention, own, "N,T,4D", heads=2, causal=True, rotary=True)
+    grouped = "4D,8D 8D 4D,4D 4D"
+    yield from _layer("grouped", attention, grouped, masked, heads=4, kv_heads=2, causal=True)
+    yield from _layer(
+        "one key", attention, grouped, "N,T,4D", heads=2, kv_heads=1, causal=True, rotary=True
+    )
     yield from _layer("", layers.CrossAttention, cross, "N,T,4D; N,S,4D", heads=4)
     memory = "N,T,4D; N,S,4D; mask N,S"
     yield from _layer("mask", layers.CrossAttention, cross, memory, heads=2, dropout=0.3)

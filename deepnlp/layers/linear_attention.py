@@ -20,7 +20,7 @@ What a fixed state cannot do is to keep more than d pairs of key and value of a 
 
 from typing import Any, Self
 
-from deepnlp.backend import Array, Rng, check_number, xp
+from deepnlp.backend import Array, Rng, check_number, check_shape, xp
 from deepnlp.backend.functions import sigmoid, softplus, split_gates
 from deepnlp.layers.scans import (
     TimeScan,
@@ -34,12 +34,20 @@ TEMPERATURE = 16  # a decay by data is the 16th root of a gate: fresh ones keep 
 LARGEST_HEAD = 64
 
 
+def check_heads(owner: str, H: int, heads: int) -> None:
+    """Raise an error where outputs cannot be cut into heads of one size."""
+    check_number(f"{owner}: heads", heads, whole=True, low=1)
+    if H % heads or not H:
+        raise ValueError(f"{owner}: H = {H} should be a multiple of {heads} heads")
+
+
 def heads_for(H: int) -> int:
     """Return the fewest heads of one size that is at most 64.
 
     >>> heads_for(650), heads_for(5)
     (13, 1)
     """
+    check_shape((H,), least=1)
     return next(heads for heads in range(1, H + 1) if H % heads == 0 and heads * LARGEST_HEAD >= H)
 
 
@@ -92,11 +100,9 @@ class TimeLinearAttention(TimeScan):
         owner = type(self).__name__
         if decay not in DECAYS:
             raise ValueError(f"{owner}: decay should be 'data' or 'fixed', got {decay!r}")
-        check_number(f"{owner}: heads", heads, whole=True, low=1)
         self.gates, self.heads, self.decay = "qkvf" if decay == "data" else "qkv", heads, decay
         super().__init__(Wx, b, stateful)
-        if self.H % heads:
-            raise ValueError(f"{owner}: H = {self.H} should be a multiple of {heads} heads")
+        check_heads(owner, self.H, heads)
 
     @property
     def state_size(self) -> int:
@@ -133,7 +139,8 @@ class TimeLinearAttention(TimeScan):
 
     def _cut(self, a: Array) -> list[Array]:
         """The blocks of a (T, N, G H), each (T, N, heads, d)."""
-        return [x.reshape(*x.shape[:2], self.heads, -1) for x in split_gates(a, len(self.gates))]
+        shape = *a.shape[:2], self.heads, self.H // self.heads
+        return [x.reshape(shape) for x in split_gates(a, len(self.gates))]
 
     def scanned(self, a: Array, start: Array, ended: Array | None) -> tuple[Array, Array, Any]:
         """Return y (T, N, H), the last state (N, M) and what the way back needs."""

@@ -20,9 +20,9 @@ given; only a loss of the last C' and m themselves sees it.
 
 from typing import Any, Self
 
-from deepnlp.backend import Array, Rng, check_number, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import sigmoid, sigmoid_grad, softplus
-from deepnlp.layers.linear_attention import heads_for
+from deepnlp.layers.linear_attention import check_heads, heads_for
 from deepnlp.layers.scans import (
     TimeScan,
     linear_attention,
@@ -34,18 +34,15 @@ from deepnlp.layers.scans import (
 
 def stabilisers(log_f: Array, a_i: Array, m_0: Array, ended: Array | None) -> tuple[Array, Array]:
     """Return m_0 ... m_T (T + 1, N, heads), and where m came from: 0 for f, 1 for a_i, 2 for 0."""
-    m = xp.empty((len(a_i) + 1, *m_0.shape), a_i.dtype)
-    source = xp.zeros(a_i.shape, "int8")
-    m[0] = m_0
+    m = xp.empty((len(a_i) + 1, *m_0.shape), xp.result_type(a_i.dtype, m_0.dtype))
+    new, m[0] = xp.where(a_i.real > 0, a_i, 0), m_0
     for t in range(len(a_i)):
         kept = log_f[t] + m[t]
-        new = xp.where(a_i[t].real > 0, a_i[t], 0)
-        is_new = new.real > kept.real
-        source[t] = xp.where(is_new, xp.where(a_i[t].real > 0, 1, 2), 0)
-        m[t + 1] = xp.where(is_new, new, kept)
+        m[t + 1] = xp.where(new[t].real > kept.real, new[t], kept)
         if ended is not None:
             xp.copyto(m[t + 1], m[t], where=ended[t])
-    return m, source
+    is_new = where_ended(ended, False, new.real > (log_f + m[:-1]).real)
+    return m, xp.where(is_new, xp.where(a_i.real > 0, 1, 2), 0)
 
 
 class TimeMLSTM(TimeScan):
@@ -90,11 +87,9 @@ class TimeMLSTM(TimeScan):
     init_options = ("forget_bias", "heads")
 
     def __init__(self, Wx: Any, b: Any, heads: int, stateful: bool = False) -> None:
-        check_number("TimeMLSTM: heads", heads, whole=True, low=1)
         self.heads = heads
         super().__init__(Wx, b, stateful, "4H+2heads", 2 * heads)
-        if self.H % heads:
-            raise ValueError(f"TimeMLSTM: H = {self.H} should be a multiple of {heads} heads")
+        check_heads("TimeMLSTM", self.H, heads)
         self.d = self.H // heads
 
     @property
@@ -128,8 +123,7 @@ class TimeMLSTM(TimeScan):
         **options
             ``scheme``, and other arguments of the constructor, such as ``stateful``.
         """
-        heads = heads or heads_for(H)
-        width = 4 * H + 2 * heads
+        width = 4 * H + 2 * (heads := heads or heads_for(H))
         layer = cls._fresh(D, width, rng, dtype, heads=heads, **options)
         layer._open(width - heads, width, forget_bias)
         return layer
@@ -157,7 +151,7 @@ class TimeMLSTM(TimeScan):
         is_above = abs(r_n.real) > floor.real
         divisor = xp.where(is_above, xp.where(r_n.real < 0, -r_n, r_n), floor)
         c, o = r[..., :d] / divisor, sigmoid(a_o)
-        last = xp.concatenate([C.reshape(N, -1), m[-1]], axis=1)
+        last = xp.concatenate([C.reshape(N, heads * d * (d + 1)), m[-1]], axis=1)
         kept = saved, q, k, v, f, i, C_0, m, source, r_n, is_above, divisor, c, o, a_f, last
         return (o * c).reshape(T, N, self.H), last, kept
 
@@ -167,14 +161,13 @@ class TimeMLSTM(TimeScan):
         """Return da (T, N, W), the gradients with respect to the states, and the states."""
         saved, q, k, v, f, i, C_0, m, source, r_n, is_above, divisor, c, o, a_f, last = kept
         (T, N, _), heads, d = dy.shape, self.heads, self.d
-        dy = dy.reshape(c.shape)
         # y = o * c
+        dy = dy.reshape(c.shape)
         dc, da_o = dy * o, dy * c * sigmoid_grad(o)
         # c = r / divisor, which is |r_n| or no variable
         dr = dc / divisor
-        ddivisor = -xp.sum(dr * c, axis=-1, keepdims=True)
-        dr_n = xp.where(is_above, xp.where(r_n.real < 0, -ddivisor, ddivisor), 0)
-        dr = xp.concatenate([dr, dr_n], axis=-1)
+        ddivisor = xp.where(is_above, -xp.sum(dr * c, axis=-1, keepdims=True), 0)
+        dr = xp.concatenate([dr, xp.where(r_n.real < 0, -ddivisor, ddivisor)], axis=-1)
         # C' = f C'_prev + (i k)^T v
         back: Any = linear_attention_backward
         if self.watch is not None:  # all states are looked at
@@ -182,20 +175,22 @@ class TimeMLSTM(TimeScan):
         dC = dh[:, :-heads]
         dq, dik, dv, df, g = back(dr, dC.reshape(C_0.shape), saved, q, i * k, v, f)
         # the last C' = exp(-m) C: its m comes from log f or a_i, as the largest of both
-        dm = dh[:, -heads:] - (dC * last[:, :-heads]).reshape(N, heads, -1).sum(axis=-1)
+        dm = dh[:, -heads:] - (dC * last[:, :-heads]).reshape(N, heads, d * (d + 1)).sum(axis=-1)
         stays = source == 0
         dm = scan_backward(stays.astype(dm.dtype), xp.zeros_like(a_f), dm)
         # f = exp(log f + m_prev - m), i = exp(a_i - m)
         dlog_f = (df * f)[..., 0] + where_ended(ended, 0, dm[1:] * stays)
         da_i = xp.sum(dik * k, axis=-1) * i[..., 0] + dm[1:] * (source == 1)
-        dm_0 = dm[0] + (where_ended(ended, 0, (df * f)[..., 0])[0] if T else 0)
+        dm_0 = dm[0] + ((df * f)[0, ..., 0] if T else 0)  # past an end f = exp(m_prev - m) too
         # log f = -log(1 + exp(-a_f))
         da_f = where_ended(ended, 0, dlog_f * sigmoid(-a_f))
         blocks = dq, d**-0.5 * i * dik, dv[..., :d], da_o
         da = [*(x.reshape(T, N, self.H) for x in blocks), where_ended(ended, 0, da_i), da_f]
-        g = g.reshape(len(g), N, -1)
+        g = g.reshape(len(g), N, heads * d * (d + 1))
         dm = xp.concatenate([dm_0[None], xp.zeros((len(g) - 1, N, heads), dm.dtype)])
-        states = xp.concatenate([saved.reshape(T + 1, N, -1), m], axis=-1) if len(g) > 1 else None
+        states = (
+            xp.concatenate([saved.reshape(T + 1, *dC.shape), m], axis=-1) if len(g) > 1 else None
+        )
         return xp.concatenate(da, axis=-1), xp.concatenate([g, dm], axis=-1), states
 
     def gate_values(self, a: Array) -> dict[str, Array]:

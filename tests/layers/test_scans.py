@@ -10,12 +10,20 @@ import deepnlp
 from deepnlp import kernels
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.kernels import fast
-from deepnlp.layers import TimeGRU, TimeLinearAttention, TimeMinGRU, TimeMLSTM, WeightDrop, scans
+from deepnlp.layers import (
+    MultiHeadAttention,
+    TimeGRU,
+    TimeLinearAttention,
+    TimeMinGRU,
+    TimeMLSTM,
+    WeightDrop,
+    scans,
+)
 from deepnlp.models import RNNLM, RegularisedRNNLM, Seq2Seq, Tagger
 from deepnlp.models.options import CELLS
 from deepnlp.optimizers import Adam
 from tests.cases import together
-from tests.layers.tools import assert_close, host, parameter_gradients
+from tests.layers.tools import assert_close, host, parameter_gradients, slopes
 
 NAMES = ("scan", "scan_backward", "linear_attention", "linear_attention_backward")
 PLAIN = SimpleNamespace(**{name: getattr(scans, name).plain for name in NAMES})
@@ -177,6 +185,27 @@ def test_both_forms_of_a_layer_have_the_same_gradients(kind, T):
 
 
 @every_kind
+@together(lengths=[None, [3, 0, 2]])
+def test_gradients_of_a_loss_of_the_final_state_are_slopes(kind, lengths):
+    layer = make(kind, 2, 6)
+    x, dy = draw(3, 3, 2), draw(3, 3, 6, seed=1)
+    start, final = (draw(3, layer.state_size, seed=s) for s in (2, 3))
+
+    def loss():
+        layer.set_state(start)
+        y = layer.forward(x, lengths)
+        return float((dy * y).sum() + (final * layer.h).sum())
+
+    loss()
+    dx = layer.backward(dy, final)
+    dh_0, gradients = layer.dh0, parameter_gradients(layer)
+    assert_close(dx, slopes(loss, x), 1e-7)
+    assert_close(dh_0, slopes(loss, start), 1e-7)
+    for gradient, parameter in zip(gradients, layer.parameters(), strict=True):
+        assert_close(gradient, slopes(loss, parameter.value), 1e-7)
+
+
+@every_kind
 def test_an_observer_sees_states_and_gradients(kind):
     layer, seen = make(kind), {}
     layer.watch = lambda t, x, h_prev, dh: seen.update({t: (x, h_prev, dh)})
@@ -303,6 +332,12 @@ def test_a_state_of_a_fixed_size():
 
 
 def test_mistakes():
+    with pytest.raises(ValueError, match="kv_heads should divide the 4 heads, got 3"):
+        MultiHeadAttention.init(8, 4, kv_heads=3)
+    with pytest.raises(
+        ValueError, match=r"W should have shape \(D, D \+ 2 kv_heads d\) = \(8, 16\)"
+    ):
+        MultiHeadAttention(np.ones((8, 24)), None, np.ones((8, 8)), None, heads=4, kv_heads=2)
     with pytest.raises(ValueError, match="H = 6 should be a multiple of 4 heads"):
         TimeLinearAttention.init(3, 6, heads=4)
     with pytest.raises(ValueError, match="H = 6 should be a multiple of 4 heads"):
