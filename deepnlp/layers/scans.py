@@ -40,9 +40,26 @@ from deepnlp.parameter import Parameter
 
 @kernel
 def scan(a: Array, b: Array, h_0: Array) -> Array:
-    """The states h_0 ... h_T (T + 1, N, ...) of h_t = a_t h_(t-1) + b_t.
+    r"""All states of a linear recurrence.
 
-    b is (T, N, ...) and h_0 (N, ...); a has the axes of b, of which the last may be of size 1.
+    .. math:: h_t = a_t \odot h_{t-1} + b_t, \qquad t = 1 \dots T
+
+    Parameters
+    ----------
+    a, b : array (T, N, ...)
+        Of the axes of a the last ones may be of size 1.
+    h_0 : array (N, ...)
+
+    Returns
+    -------
+    array (T + 1, N, ...)
+        h_0 ... h_T.
+
+    Examples
+    --------
+    >>> a, b = xp.full((3, 1), 0.5), xp.ones((3, 1))
+    >>> scan(a, b, xp.zeros(1)).ravel()
+    array([0.  , 1.  , 1.5 , 1.75])
     """
     h = xp.empty((len(b) + 1, *h_0.shape), xp.result_type(a.dtype, b.dtype, h_0.dtype))
     h[0] = h_0
@@ -53,9 +70,29 @@ def scan(a: Array, b: Array, h_0: Array) -> Array:
 
 @back_of(scan)
 def scan_backward(a: Array, dy: Array, dh: Array) -> Array:
-    """Gradients with respect to h_0 ... h_T (T + 1, N, ...), over all ways from each of them.
+    r"""The gradients with respect to all states, over all ways from each of them.
 
-    ``dy`` (T, N, ...) comes from above, ``dh`` (N, ...) from what reads the last state later.
+    .. math:: dh_t = dy_t + a_{t+1} \odot dh_{t+1}, \qquad t = T \dots 0
+
+    with dy_0 = 0 and :math:`a_{T+1} = 1`. Those with respect to a and b follow:
+    :math:`da_t = dh_t \odot h_{t-1}` and :math:`db_t = dh_t`.
+
+    Parameters
+    ----------
+    a, dy : array (T, N, ...)
+        dy are the gradients with respect to h_1 ... h_T from above.
+    dh : array (N, ...)
+        From what reads the last state later.
+
+    Returns
+    -------
+    array (T + 1, N, ...)
+        With respect to h_0 ... h_T.
+
+    Examples
+    --------
+    >>> scan_backward(xp.full((2, 1), 0.5), xp.ones((2, 1)), xp.zeros(1)).ravel()
+    array([0.75, 1.5 , 1.  ])
     """
     g = xp.empty((len(dy) + 1, *dh.shape), xp.result_type(a.dtype, dy.dtype, dh.dtype))
     g[-1] = dh
