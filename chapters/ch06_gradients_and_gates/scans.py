@@ -43,9 +43,9 @@ class Config:
 
     H: int = 64
     steps: str = "50 500 5000"
-    letters: str = "5 10"
-    blanks: int = 20
-    updates: int = 600
+    letters: str = "4 8"
+    blanks: int = 8
+    updates: int = 300
     batch: int = 32
     lr: float = 0.01
     seeds: int = 3
