@@ -1,10 +1,10 @@
 """Recurrent layers that are scans, beside an LSTM: what is left of a gradient, memory, and time.
 
 Four measurements. What is left of the gradient with respect to the state after 50, 500 and 5,000
-steps of a fresh layer, on random inputs. How many of K letters a model of two layers gives back
-after a row of blanks (the copying task), where a state of fixed size has to hold all of them. The
-time of a forward and a backward by the length of the text. And time and size of a state while a
-text is written.
+steps of a fresh layer, on random inputs. The time of a forward and a backward by the length of the
+text. Time and size of a state while a text is written. And how many of K letters a model of two
+layers gives back after a row of blanks (the copying task), where a state of fixed size has to hold
+all of them; ``--letters ""`` leaves it out.
 
     python chapters/ch06_gradients_and_gates/scans.py
 
@@ -67,16 +67,16 @@ def main(config: Config) -> dict[str, Any]:
     )
     parts["gradient left"] = {cell: what_is_left(cell, steps, config) for cell in cells}
     show("gradient of the state left after", steps, parts["gradient left"], ".1e")
-    parts["copying"] = {}
-    for cell in (*cells, "gpt"):
-        means = [[copied(cell, K, seed, config) for seed in range(config.seeds)] for K in letters]
-        parts["copying"][cell] = means
-        print(f"copying {letters} letters, {cell}: {means}", flush=True)
     parts["training ms"] = {cell: training_time(cell, lengths, config) for cell in (*cells, "gpt")}
     show("ms of a forward and backward, T =", lengths, parts["training ms"], ".1f")
     parts["writing"] = {cell: writing(cell, config) for cell in (*cells, "gpt")}
     heads = ["first ms", "last ms", "numbers of the state"]
     show("writing a text:", heads, parts["writing"], ",.4g")
+    parts["copying"] = {}
+    for cell in (*cells, "gpt"):
+        means = [[copied(cell, K, seed, config) for seed in range(config.seeds)] for K in letters]
+        parts["copying"][cell] = means
+        print(f"copying {letters} letters, {cell}: {means}", flush=True)
     folder = Path(config.out)
     folder.mkdir(parents=True, exist_ok=True)
     folder.joinpath("scans.json").write_text(json.dumps(parts) + "\n")
