@@ -16,6 +16,8 @@ import numpy as np
 from deepnlp import __version__, backend
 from deepnlp.backend import xp
 
+cupy: Any = xp
+
 ROOT = Path(__file__).parents[1]
 WRITTEN = ("benchmarks/results", "docs")  # by the benchmarks themselves: no change of the source
 
@@ -71,8 +73,8 @@ def versions(torch: bool) -> dict[str, str]:
         "deepnlp": __version__,
     }
     if backend.name() == "cupy":
-        found["cupy"] = str(xp.__version__)
-        found["cuda"] = _cuda(xp.cuda.runtime.runtimeGetVersion())
+        found["cupy"] = str(cupy.__version__)
+        found["cuda"] = _cuda(cupy.cuda.runtime.runtimeGetVersion())
     if torch:
         found["torch"] = importlib.metadata.version("torch")
     return found
@@ -146,7 +148,7 @@ def _blas() -> str:
 def _gpu() -> str | None:
     if backend.name() != "cupy":
         return None
-    name = xp.cuda.runtime.getDeviceProperties(0)["name"]
+    name = cupy.cuda.runtime.getDeviceProperties(0)["name"]
     return name.decode() if isinstance(name, bytes) else str(name)
 
 

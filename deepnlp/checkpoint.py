@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.errors import DeepNLPError
-from deepnlp.files.archives import HostArray, read_npz, write_npz
+from deepnlp.files.archives import read_npz, write_npz
 from deepnlp.layer import Layer
 from deepnlp.models import Model
 from deepnlp.models.regularised_rnnlm import rnnlm_kind

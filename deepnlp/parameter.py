@@ -231,7 +231,8 @@ class Parameter(View):
         if value.dtype.kind not in "fc":
             expected = "a Parameter is made of floating-point numbers (1.0, not 1)"
             raise TypeError(f"{expected}, got an array of {value.dtype}")
-        self._value, self.shape = value.copy(), tuple(value.shape)
+        self._value: Array = value.copy()
+        self.shape = tuple(value.shape)
         self._grad: Array | None = None
         self.sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one
         self.name, self.trainable = name, trainable
@@ -397,7 +398,7 @@ class Transpose(View):
     how = "transposed"
 
     def __init__(self, view: View) -> None:
-        self._view: Any = view
+        self._view = view
         self.bases, self.shape = view.bases, view.shape[::-1]
 
     @property

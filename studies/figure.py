@@ -21,7 +21,8 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import write_whole
 from deepnlp.plots.curves import THOUSANDS, curves
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
-from studies.logs import DIVERGED, FINISHED, Logs, Run
+from deepnlp.training.result import DIVERGED, FINISHED
+from studies.logs import Logs, Run
 from studies.page import Line, page_of, table_lines
 from studies.parameter import text
 from studies.sampling import importances

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.training.result import figure_text
-from studies.logs import DIVERGED, ENDED, NOT_RUN, Logs, Run
+from deepnlp.training.result import DIVERGED, figure_text
+from studies.logs import ENDED, NOT_RUN, Logs, Run
 from studies.parameter import text
 from studies.sampling import can_estimate_importance
 from studies.search import Search

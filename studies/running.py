@@ -23,8 +23,8 @@ from deepnlp.datasets.files import data_folder
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import locked
 from deepnlp.training import TrainConfig
-from deepnlp.training.result import figure_text
-from studies.logs import FINISHED, Logs
+from deepnlp.training.result import FINISHED, figure_text
+from studies.logs import Logs
 from studies.sampling import draw_values, require_optuna
 from studies.search import LOCK, Search, begin_study
 from studies.table import Table

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import required
-from studies.logs import FINISHED, Run
+from deepnlp.training.result import FINISHED
+from studies.logs import Run
 from studies.search import Search
 
 ATTEMPTS = 50  # draws until one is new

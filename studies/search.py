@@ -13,7 +13,8 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import locked, write_whole
 from deepnlp.options import Option, check_options, options_of, to_toml, values_of
 from deepnlp.training import TrainConfig, configure
-from studies.logs import FINISHED, Run, judged_by
+from deepnlp.training.result import FINISHED
+from studies.logs import Run, judged_by
 from studies.parameter import KEYS, Parameter, build_parameter, text
 from studies.study import Study, check_keys, differences, load_declared
 

@@ -18,7 +18,8 @@ from deepnlp import backend
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.files.writing import locked
 from deepnlp.training import Hook, RunFolder, TrainConfig, train
-from studies.logs import ENDED, FINISHED, OUT_OF_MEMORY, Logs, Run
+from deepnlp.training.result import FINISHED, OUT_OF_MEMORY
+from studies.logs import ENDED, Logs, Run
 from studies.search import DECLARED, Search, begun_search
 
 HALVING = 3  # of so many trials successive halving lets one go on

@@ -7,7 +7,7 @@ cupy.
 """
 
 import os
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 
@@ -40,7 +40,11 @@ class _ArrayModule:
         return f"<deepnlp.backend.xp standing for {self._module.__name__}>"
 
 
-xp: Any = _ArrayModule()
+_in_use = _ArrayModule()
+if TYPE_CHECKING:
+    xp = numpy  # CuPy has the same functions
+else:
+    xp = _in_use
 
 
 def _use_environment() -> None:
@@ -137,12 +141,12 @@ def use_module(module: Any) -> None:
         It needs ``ndarray``, ``asarray`` and the functions the layers call. Where it also has
         ``asnumpy``, that is the door out.
     """
-    xp._stand_for(module)
+    _in_use._stand_for(module)
 
 
 def name() -> str:
     """Name of the array module in use, such as ``"numpy"`` or ``"cupy"``."""
-    return str(xp._module.__name__)
+    return str(_in_use._module.__name__)
 
 
 def asarray(values: Any, dtype: Any = None) -> Array:
@@ -206,7 +210,7 @@ def float_type(dtype: Any) -> Any:
     return number_type
 
 
-def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:
+def asnumpy(array: Any) -> numpy.ndarray[Any, Any]:
     """Door out: an array of the backend as a NumPy array. Waits for the device.
 
     Parameters
@@ -221,7 +225,7 @@ def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:
     """
     if isinstance(array, numpy.ndarray | numpy.generic):
         return numpy.asarray(array)
-    return numpy.asarray(getattr(xp._module, "asnumpy", numpy.asarray)(array))
+    return numpy.asarray(getattr(_in_use._module, "asnumpy", numpy.asarray)(array))
 
 
 def erf(x: Array) -> Array:

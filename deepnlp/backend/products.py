@@ -100,7 +100,7 @@ def affine(x: Array, W: Array, b: Array | None) -> Array:
     return y
 
 
-def product_with(B: Array, n: int) -> Callable[[Array, Array], None]:
+def product_with(B: Array, n: int) -> Callable[[Array, Array], object]:
     """The function that writes A B into ``out``, for many A of n rows: ``times_B(A, out)``.
 
     For a loop over time that runs with one BLAS thread, as in a kernel: whatever can be decided

@@ -68,7 +68,7 @@ class _Round:
     lock that an interrupted caller could leave locked.
     """
 
-    def __init__(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
+    def __init__(self, work: Callable[[Any], object], pieces: Sequence[Any]) -> None:
         self._work, self._pieces = work, deque(pieces)
         # Whoever calls next(), which holds the interpreter's lock, may take a piece.
         self._left = iter(pieces)
@@ -131,7 +131,7 @@ class _Pool:
         self.leisure: deque[Callable[[], None]] = deque()  # jobs for when there is no other
         self._started = 0
 
-    def share(self, work: Callable[[Any], None], pieces: Sequence[Any], least: int = 2) -> None:
+    def share(self, work: Callable[[Any], object], pieces: Sequence[Any], least: int = 2) -> None:
         """Call ``work(piece)`` for every piece; each thread takes the next piece that is left."""
         alone = _inside.get() or len(pieces) < least
         helpers = 0 if alone else self._helpers(min(self.size, len(pieces)) - 1)
@@ -153,7 +153,7 @@ class _Pool:
         if this.error is not None:
             raise this.error
 
-    def share_later(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> list[_Round]:
+    def share_later(self, work: Callable[[Any], object], pieces: Sequence[Any]) -> list[_Round]:
         """Rounds of one piece each, which helpers work on when they have come for another round."""
         if _inside.get() or self._helpers(self.size - 1) < 1:
             for piece in pieces:
@@ -238,7 +238,7 @@ def use(number: int) -> None:
     _pool = _Pool(number)
 
 
-def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any], least: int = 2) -> None:
+def in_parallel(work: Callable[[Any], object], pieces: Sequence[Any], least: int = 2) -> None:
     """Call ``work(piece)`` for every piece, shared out between threads if there are ``least``.
 
     This pays where a piece is large enough for NumPy to release the interpreter's lock. The result
@@ -287,7 +287,7 @@ def later() -> Iterator[None]:
 
 
 def in_parallel_later(
-    work: Callable[[Any], None], pieces: Sequence[Any], end: Callable[[], None]
+    work: Callable[[Any], object], pieces: Sequence[Any], end: Callable[[], None]
 ) -> None:
     """Call ``work(piece)`` for every piece, and then ``end()``: by the end of :func:`later`.
 

@@ -14,3 +14,8 @@ from deepnlp.evaluation.prediction import (
     streams,
     surprisal,
 )
+
+__all__ = [
+    "Score", "evaluating", "expect_language_model", "exponential", "perplexity", "score", "streams",
+    "surprisal",
+]  # fmt: skip

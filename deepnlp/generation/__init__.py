@@ -15,3 +15,10 @@ from deepnlp.generation.writing import (
     tokenize_prompt,
     vocabulary_of,
 )
+
+__all__ = [
+    "LINE_MEMORY", "Alignment", "Hypothesis", "Sampler", "Sampling", "Translation", "align",
+    "apply_temperature", "beam_search", "draw", "generate", "generate_batch", "generate_ids",
+    "generate_many", "greedy_search", "keep_top_k", "keep_top_p", "look", "sample_search",
+    "text_pieces", "tokenize_prompt", "translate", "vocabulary_of",
+]  # fmt: skip

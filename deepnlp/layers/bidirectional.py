@@ -3,9 +3,10 @@
 from typing import Any, NoReturn
 
 from deepnlp.backend import Array, xp
+from deepnlp.kernels.steps import States
 from deepnlp.layer import Layer, check_layers
 from deepnlp.layers.lengths import check_lengths, reverse_by_length
-from deepnlp.layers.recurrent import States, TimeRecurrent
+from deepnlp.layers.recurrent import TimeRecurrent
 
 
 class TimeBidirectional(Layer):

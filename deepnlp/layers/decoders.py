@@ -218,7 +218,7 @@ class AttentionDecoder(ReadingDecoder):
         lengths = check_lengths("AttentionDecoder", lengths, *memory.shape[:2])
         hs = self.recurrent.forward(x)
         contexts = self.attention.forward(hs, memory, lengths)
-        y = self.combine.forward(xp.concatenate([contexts, hs], axis=2))
+        y: Array = self.combine.forward(xp.concatenate([contexts, hs], axis=2))
         self.save_for_backward(contexts.shape[2])
         return y
 

@@ -7,10 +7,11 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, tanh_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
+from deepnlp.kernels.steps import States
 from deepnlp.layer import Sequential
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.dense import TimeAffine
-from deepnlp.layers.recurrent import States, TimeRecurrent
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter
 
 

@@ -31,7 +31,8 @@ def dropout(
 @back_of(dropout)
 def dropout_backward(dy: Array, saved: Any) -> Array:
     """dx = mask * dy / (1 - p): what was zeroed gets no gradient."""
-    return dy * saved
+    dx: Array = dy * saved
+    return dx
 
 
 class Dropout(Layer):

@@ -45,7 +45,8 @@ class FeedingDecoder(ReadingDecoder):
         lengths = check_lengths(type(self).__name__, lengths, *memory.shape[:2])
         check_steps(type(self).__name__, x)
         memory, padding = self.attention.without_padding(memory, lengths)
-        given, weights, fed = [], [], self._first_fed(x)
+        given, fed = [], self._first_fed(x)
+        weights: list[Any] = []
         with backward_for_each(self.recurrent, self.attention, self.combine):
             read = self.attention.project(memory), memory, padding
             for t in range(x.shape[1]):

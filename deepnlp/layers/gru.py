@@ -25,8 +25,8 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.kernels import kernel
-from deepnlp.kernels.steps import New, PlainSteps, Steps
-from deepnlp.layers.recurrent import OneStep, Recurrent, States, TimeRecurrent
+from deepnlp.kernels.steps import New, PlainSteps, States, Steps
+from deepnlp.layers.recurrent import OneStep, Recurrent, TimeRecurrent
 from deepnlp.parameter import Parameter
 
 

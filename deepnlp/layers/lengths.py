@@ -3,8 +3,8 @@
 from typing import Any
 
 from deepnlp.backend import Array, asarray, check_ids, xp
+from deepnlp.backend.shapes import expect
 from deepnlp.kernels.steps import Steps, StepsAround
-from deepnlp.layer import expect
 
 
 def check_lengths(owner: str, lengths: Any, N: int, T: int) -> Any:
@@ -34,7 +34,8 @@ def past_end(owner: str, lengths: Any, N: int, T: int) -> Array:
            [False, False, False]])
     """
     lengths = check_lengths(owner, lengths, N, T)
-    return xp.arange(T) >= lengths[:, None]
+    is_past: Array = xp.arange(T) >= lengths[:, None]
+    return is_past
 
 
 class EndedSteps(StepsAround):

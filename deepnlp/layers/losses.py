@@ -66,7 +66,7 @@ def softmax_nll_backward(s: Array, t: Array, saved: Any, dnll: Array) -> Array:
 @kernel
 def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
     """:func:`softmax_nll` of the scores x W + b, (n, D) times (D, V), with nothing saved."""
-    nll, _ = plain_form(softmax_nll)(x @ W, b, t)
+    nll: Array = plain_form(softmax_nll)(x @ W, b, t)[0]
     return nll
 
 
@@ -125,7 +125,8 @@ class SoftmaxWithLoss(Layer):
         nll, counts, saved = self._nll(logits, targets)
         M = number_that_count(counts, nll)
         self.save_for_backward(*saved, counts, M, logits.shape)
-        return xp.sum(nll * counts) / M
+        loss: Array = xp.sum(nll * counts) / M
+        return loss
 
     def losses(self, logits: Array, targets: Array) -> Array:
         """-log softmax(logits)[target] for each target, zero where it is ignored."""
@@ -148,7 +149,8 @@ class SoftmaxWithLoss(Layer):
         # nll_n = log sum_j exp s_nj - s_n,t: ds = factor * s, row by row, where s is now p - onehot
         factor = softmax_nll_backward(s, t, saved, dnll)
         s *= factor[:, None]
-        return s.reshape(shape)
+        ds: Array = s.reshape(shape)
+        return ds
 
 
 class AffineSoftmaxWithLoss(Layer):
@@ -213,7 +215,8 @@ class AffineSoftmaxWithLoss(Layer):
         """-log softmax(x W + b)[target] for each target, zero where it is ignored."""
         t, counts = self._targets(x, targets)
         b = None if self.b is None else self.b.value
-        return (affine_nll(rows(x), self.W.value, b, t) * counts).reshape(targets.shape)
+        losses: Array = affine_nll(rows(x), self.W.value, b, t) * counts
+        return losses.reshape(targets.shape)
 
     def forward(self, x: Array, targets: Array) -> Array:
         """L = mean of -log softmax(x W + b)[target]."""
@@ -223,12 +226,14 @@ class AffineSoftmaxWithLoss(Layer):
         x_n, t, counts = rows(x)[scored], t[scored], counts[scored]
         W, b = self.W.value, None if self.b is None else self.b.value
         if not keeping():
-            return xp.sum(affine_nll(x_n, W, b, t) * counts) / M
+            loss: Array = xp.sum(affine_nll(x_n, W, b, t) * counts) / M
+            return loss
         # s (n, V), for n rows of x
         s = self._workspace("s", (len(t), W.shape[1]), xp.result_type(x.dtype, W.dtype))
         nll, saved = softmax_nll(product(x_n, W, out=s), b, t)
         self.save_for_backward(x_n, s, t, counts, saved, M, scored, x.shape)
-        return xp.sum(nll * counts) / M
+        loss = xp.sum(nll * counts) / M
+        return loss
 
     def backward(self, dloss: Any = 1) -> Array:
         """dx = ds W^T, with ds = dloss (p - onehot(t)) / M, zero where the target is ignored."""
@@ -270,7 +275,8 @@ def rows_that_count(loss: Any, targets: Array, x: Array, V: int) -> tuple[Array,
 
 def number_that_count(counts: Array, x: Array) -> Array:
     """M, the number of targets that count, or 1 where none does."""
-    return xp.maximum(xp.sum(counts), 1).astype(x.real.dtype)
+    M: Array = xp.maximum(xp.sum(counts), 1)
+    return M.astype(x.real.dtype)
 
 
 class SigmoidWithLoss(Layer):
@@ -309,9 +315,11 @@ class SigmoidWithLoss(Layer):
         t = targets.astype(scores.real.dtype)
         check_range("SigmoidWithLoss", "targets", t, 0, 1)
         self.save_for_backward(scores, t)
-        return xp.sum(functions.softplus(scores) - t * scores) / max(1, scores.size)
+        loss: Array = xp.sum(functions.softplus(scores) - t * scores) / max(1, scores.size)
+        return loss
 
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (sigmoid(s) - t) / M."""
         s, t = self.saved()
-        return ((functions.sigmoid(s) - t) * (dloss / max(1, s.size))).astype(s.dtype, copy=False)
+        ds: Array = (functions.sigmoid(s) - t) * (dloss / max(1, s.size))
+        return ds.astype(s.dtype, copy=False)

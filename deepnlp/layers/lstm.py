@@ -33,8 +33,8 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import sigmoid, split_gates
 from deepnlp.kernels import Kernel, kernel
-from deepnlp.kernels.steps import New, PlainSteps, Steps
-from deepnlp.layers.recurrent import OneStep, Recurrent, States, TimeRecurrent
+from deepnlp.kernels.steps import New, PlainSteps, States, Steps
+from deepnlp.layers.recurrent import OneStep, Recurrent, TimeRecurrent
 from deepnlp.parameter import View
 
 LARGEST_BIAS = 1000.0  # far beyond the 30 or so at which a forget gate is open or shut for good
@@ -101,7 +101,7 @@ class _LSTMWeights(Recurrent):
 
     gates = "ifgo"
     _states = ("h", "c")
-    loop: Kernel | None = lstm_steps
+    loop: Kernel[..., Steps] | None = lstm_steps
     init_options: tuple[str, ...] = ("forget_bias",)
     Wx: View
 

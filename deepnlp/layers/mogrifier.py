@@ -24,8 +24,8 @@ from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, sigmoid
 from deepnlp.backend.initialisers import drawn, fan_in_bound
 from deepnlp.backend.products import product
+from deepnlp.kernels.steps import States
 from deepnlp.layers.lstm import TimeLSTM, lstm_step, lstm_step_backward
-from deepnlp.layers.recurrent import States
 
 Rounds = Sequence[tuple[Array, Array]]  # L_i and R_i
 

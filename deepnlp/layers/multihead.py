@@ -24,9 +24,10 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, check_number, xp
 from deepnlp.backend.functions import masked_softmax, softmax_grad
 from deepnlp.backend.products import TILE, batched_product, filled
+from deepnlp.backend.shapes import expect
 from deepnlp.backend.threads import slices
 from deepnlp.kernels import back_of, kernel
-from deepnlp.layer import Layer, expect, keeping, no_backward
+from deepnlp.layer import Layer, keeping, no_backward
 from deepnlp.layers.dense import Affine
 from deepnlp.layers.dropout import Dropout
 from deepnlp.layers.positions import RotaryPositions
@@ -83,8 +84,8 @@ def attention_by_tiles(
     queries = filled(q, 2, TILE).reshape(N, heads, -1, TILE, d)
     tiles = [slice(s, s + KEYS) for s in range(0, S, KEYS)]
     keys, values = (filled(each, 2, KEYS)[:, :, None] for each in (k, v))
-    z = [scale * xp.matmul(queries, keys[..., s, :].swapaxes(-1, -2)) for s in tiles]
-    z = xp.concatenate(z, axis=-1).reshape(N, heads, -1, len(tiles) * KEYS)[:, :, :T, :S]
+    scores = [scale * xp.matmul(queries, keys[..., s, :].swapaxes(-1, -2)) for s in tiles]
+    z = xp.concatenate(scores, axis=-1).reshape(N, heads, -1, len(tiles) * KEYS)[:, :, :T, :S]
     if hidden is not None:
         z = xp.where(hidden, -xp.inf, z)
     top = z.max(axis=-1, keepdims=True)

@@ -176,7 +176,8 @@ class NegativeSamplingLoss(Layer):
         s, s_z = dots(h_t, y), dots(h_z, z)
         M = xp.maximum(xp.sum(a), 1)
         self.save_for_backward((h_t, y, s, a, t), (h_z, z, s_z, c, negatives), M, h.shape)
-        return (xp.sum(a * functions.softplus(-s)) + xp.sum(c * functions.softplus(s_z))) / M
+        L: Array = (xp.sum(a * functions.softplus(-s)) + xp.sum(c * functions.softplus(s_z))) / M
+        return L
 
     def backward(self, dloss: Any = 1) -> Array:
         """dh from targets and negatives: ds = a (sigmoid(s) - 1) / M, ds' = c sigmoid(s') / M."""

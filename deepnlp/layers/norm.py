@@ -153,7 +153,8 @@ class RMSNorm(Layer):
         r = 1 / xp.sqrt((x * x).mean(axis=-1, keepdims=True) + self.eps)  # (..., 1)
         n = x * r
         self.save_for_backward(n, r)
-        return self.g.value * n
+        y: Array = self.g.value * n
+        return y
 
     def backward(self, dy: Array) -> Array:
         """dx = r (dn - n mean(dn * n)), with dn = g dy; dg = the sum of dy * n over the vectors."""
@@ -162,4 +163,5 @@ class RMSNorm(Layer):
         self.g.accumulate(column_sums(rows(dy * n)))
         dn = self.g.value * dy
         # n = x r, and r = (mean(x^2) + eps)^(-1/2) gives dr/dx = -r^2 n / D
-        return r * (dn - n * (dn * n).mean(axis=-1, keepdims=True))
+        dx: Array = r * (dn - n * (dn * n).mean(axis=-1, keepdims=True))
+        return dx

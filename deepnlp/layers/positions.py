@@ -148,7 +148,8 @@ class SinusoidalPositions(Positions):
         """y = x + P_t, with sines in the even columns and cosines in the odd ones."""
         angles = t[:, None] * 10000.0 ** (-2 * xp.arange((self.D + 1) // 2) / self.D)
         P = xp.stack([xp.sin(angles), xp.cos(angles)], axis=2).reshape(len(t), 2 * angles.shape[1])
-        return x + P[:, : self.D].astype(x.real.dtype)
+        y: Array = x + P[:, : self.D].astype(x.real.dtype)
+        return y
 
 
 class RotaryPositions(Positions):

@@ -46,7 +46,7 @@ class Recurrent(Layer):
 
     gates = "h"
     products: Mapping[str, int] = MappingProxyType({})
-    loop: Kernel | None = None
+    loop: Kernel[..., Steps] | None = None
     init_options: tuple[str, ...] = ()
     _gradients: int | Sequence[int] = 1  # arrays that a step back gives first: see Steps
     _states: tuple[str, ...] = ("h",)
@@ -172,6 +172,7 @@ class OneStep(Recurrent):
         """The new states."""
         self._expect_step(x, **{f"{name}_prev": s for name, s in zip(self._states, states)})
         step, _, weights = self.formula()
+        after: States
         after, saved = step(self._input_product(x), *states, *weights)
         self.save_for_backward(x, states[0], saved)
         return after

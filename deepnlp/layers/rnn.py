@@ -21,8 +21,8 @@ from typing import Any
 from deepnlp.backend import Array, xp
 from deepnlp.backend.functions import relu, relu_grad, tanh_grad
 from deepnlp.kernels import kernel
-from deepnlp.kernels.steps import New, PlainSteps, Steps
-from deepnlp.layers.recurrent import OneStep, Recurrent, States, TimeRecurrent
+from deepnlp.kernels.steps import New, PlainSteps, States, Steps
+from deepnlp.layers.recurrent import OneStep, Recurrent, TimeRecurrent
 
 ACTIVATIONS = ("tanh", "relu")
 

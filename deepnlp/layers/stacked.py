@@ -4,11 +4,12 @@ from itertools import pairwise
 from typing import Any
 
 from deepnlp.backend import Array, Rng
+from deepnlp.kernels.steps import States
 from deepnlp.layer import Layer, Sequential, check_layers
 from deepnlp.layers.bidirectional import TimeBidirectional
 from deepnlp.layers.dropout import TimeDropout
 from deepnlp.layers.lengths import check_lengths
-from deepnlp.layers.recurrent import States, TimeRecurrent
+from deepnlp.layers.recurrent import TimeRecurrent
 
 
 class TimeStacked(Layer):

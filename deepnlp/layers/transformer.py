@@ -93,12 +93,14 @@ class FeedForward(Sequential):
     def forward(self, x: Array) -> Array:
         """y = f(x W1 + b1) W2 + b2."""
         self.save_for_backward()
-        return super().forward(x)
+        y: Array = super().forward(x)
+        return y
 
     def backward(self, dy: Array) -> Array:
         """dx: back through the second map, f and the first map."""
         self.saved()
-        return super().backward(dy)
+        dx: Array = super().backward(dy)
+        return dx
 
     @classmethod
     def init(
@@ -177,10 +179,11 @@ class Residual(Layer):
     def forward(self, x: Array, *others: Any) -> Array:
         """y = x + f(norm(x)), or norm(x + f(x))."""
         self.save_for_backward()
-        y = self.layer.forward(self.norm.forward(x) if self.order == "pre" else x, *others)
+        f = self.layer.forward(self.norm.forward(x) if self.order == "pre" else x, *others)
         if self.dropout is not None:
-            y = self.dropout.forward(y)
-        return x + y if self.order == "pre" else self.norm.forward(x + y)
+            f = self.dropout.forward(f)
+        y: Array = x + f if self.order == "pre" else self.norm.forward(x + f)
+        return y
 
     def backward(self, dy: Array) -> Any:
         """dx = what comes by the road + what comes through f; and dothers, where f gives them."""
@@ -319,7 +322,8 @@ class TransformerBlock(Layer):
     def backward(self, dy: Array) -> Array:
         """Back through both."""
         self.saved()
-        return self.attention.backward(self.feed_forward.backward(dy))
+        dx: Array = self.attention.backward(self.feed_forward.backward(dy))
+        return dx
 
     def start(self, N: int) -> Any:
         """The state of the attention."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from deepnlp.backend import Array, Rng
 from deepnlp.backend.initialisers import drawn, normal
+from deepnlp.kernels.steps import States
 from deepnlp.layer import Layer
 from deepnlp.layers import (
     Affine,
@@ -16,7 +17,6 @@ from deepnlp.layers import (
 )
 from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
 from deepnlp.layers.attention import DotAttention, GeneralAttention
-from deepnlp.layers.recurrent import States
 from deepnlp.models.options import CELLS, cell_options
 from deepnlp.parameter import Parameter
 

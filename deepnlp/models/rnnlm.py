@@ -8,7 +8,8 @@ from typing import Any
 
 from deepnlp.backend import Array, Rng, asarray, xp
 from deepnlp.backend.initialisers import drawn
-from deepnlp.layer import Layer, Sequential, expect
+from deepnlp.backend.shapes import expect
+from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import AffineSoftmaxWithLoss, TimeAffine, TimeDropout
 from deepnlp.layers.embedding import Embedding
 from deepnlp.models import options

@@ -17,6 +17,11 @@ from deepnlp.optimizers.descent import SGD, Momentum, Nesterov
 from deepnlp.optimizers.optimizer import Optimizer, Update, update_all
 from deepnlp.options import Choice
 
+__all__ = [
+    "NTASGD", "OPTIMIZERS", "SGD", "AdaGrad", "Adam", "AdamW", "Choice", "Momentum", "Nesterov",
+    "Optimizer", "RMSprop", "TwoTails", "Update", "clip_all", "clip_gradients", "update_all",
+]  # fmt: skip
+
 OPTIMIZERS = Choice(
     "rule of the update", SGD, Momentum, Nesterov, AdaGrad, RMSprop, Adam, AdamW, NTASGD, TwoTails
 )

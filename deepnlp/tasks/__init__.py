@@ -14,6 +14,11 @@ from deepnlp.tasks.tagging import Tagging
 from deepnlp.tasks.task import Task
 from deepnlp.tasks.word2vec import Word2Vec
 
+__all__ = [
+    "TASKS", "BPTTBatches", "Corpus", "LanguageModelling", "NGrams", "SequenceToSequence",
+    "Tagging", "Task", "Word2Vec", "as_task", "task_of_model",
+]  # fmt: skip
+
 # By the name that `deepnlp train --task` takes.
 TASKS: dict[str, type[Task]] = {
     "lm": LanguageModelling,

@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from deepnlp.backend import asnumpy
+from deepnlp.backend import HostArray, asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import LSTM, Affine, MatMul, TimeLSTM
 from deepnlp.plots.style import BLUE, VERMILLION, arrow, sheet
 from material.figures.drawing import beside, box, disc, word
-from material.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
+from material.figures.graph_of_tape import Node, Point, Source, graph_of
 from material.figures.graph_places import PLANS, Picture, picture_of, road_of
 
 SYMBOLS = {
