@@ -152,7 +152,9 @@ def model_file(path: str | PathLike[str]) -> Path:
 def pack_model(
     model: Layer, vocab: Vocabulary | None = None
 ) -> tuple[dict[str, HostArray], dict[str, Any]]:
-    """The parameters by name, on the host; and class, arguments and vocabulary, ready for JSON."""
+    """Return the parameters by name, on the host; and class, arguments and vocabulary for JSON."""
+    if not isinstance(model, Layer):
+        raise TypeError(f"save(path, model) takes a model, got a {type(model).__name__}")
     vocabs = {key: getattr(model, key, None) for key in _vocab_names(model)}
     if vocab is not None:
         vocabs["vocab"] = vocab

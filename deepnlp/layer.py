@@ -90,10 +90,8 @@ class _TakesWeights:
 
     def __new__(cls, *weights: Any, **by_name: Any) -> Self:
         """Make the object, or raise an error that names ``init`` where sizes are given."""
-        is_ours, given = (
-            cls.__init__.__module__.startswith("deepnlp."),
-            [*weights, *by_name.values()],
-        )
+        is_ours = cls.__init__.__module__.startswith("deepnlp.")
+        given = [*weights, *by_name.values()]
         init: Any = getattr(cls, "init", None)
         if is_ours and init is not None and any(isinstance(n, Integral) for n in given[:1]):
             name, sizes, takes = cls.__name__, _needed(init), _needed(cls)
@@ -478,9 +476,10 @@ class Layer(_TakesWeights, OfOneThread):
         """Check that a gradient has the shape of the output it belongs to."""
         self._expect(what, array, "...")
         if tuple(array.shape) != tuple(shape):
+            axes = "" if letters == "..." else f"({', '.join(letters.split())}) = "
             raise ValueError(
-                f"{type(self).__name__}: {what} should have shape "
-                f"({', '.join(letters.split())}) = {tuple(shape)}, got {tuple(array.shape)}"
+                f"{type(self).__name__}: {what} should have shape {axes}{tuple(shape)}, "
+                f"got {tuple(array.shape)}"
             )
 
     # --- Walking -----------------------------------------------------------------------------

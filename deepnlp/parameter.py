@@ -426,8 +426,15 @@ class Transpose(View):
 
 
 def as_parameter(weight: Any, name: str) -> View:
-    """A weight that was given to a layer: a View as it is, an array as a new Parameter."""
-    return weight if isinstance(weight, View) else Parameter(weight, name)
+    """Return a weight that a layer was given: a View as it is, an array as a new Parameter."""
+    if isinstance(weight, View):
+        return weight
+    if not isinstance(weight, list | tuple | float) and not hasattr(weight, "dtype"):
+        raise TypeError(
+            f"the weight {name} should be an array, a Parameter or a view of one, such as "
+            f"embed.W.T, got a {type(weight).__name__}"
+        )
+    return Parameter(weight, name)
 
 
 def as_bases(parameters: Any) -> list[Parameter]:
@@ -440,5 +447,5 @@ def as_bases(parameters: Any) -> list[Parameter]:
     listed: list[Any] = list(parameters) if isinstance(parameters, Iterable) else [None]
     if not all(isinstance(parameter, View) for parameter in listed):
         expected = "a list of Parameters, such as model.parameters()"
-        raise TypeError(f"expected {expected}, got {parameters!r:.60}")
+        raise TypeError(f"expected {expected}, got a {type(parameters).__name__}")
     return list({id(base): base for parameter in listed for base in parameter.bases}.values())

@@ -102,7 +102,7 @@ def gru_steps(
     return PlainSteps(gru_step, gru_step_backward, a, start, weights, new, 2 if reset_after else 1)
 
 
-class _GRUWeights(Recurrent):
+class GRUWeights(Recurrent):
     """Weights of the three gates r, z, n, for one step and for T steps."""
 
     gates = "rzn"
@@ -159,7 +159,7 @@ class _GRUWeights(Recurrent):
             self.bh.accumulate(column_sums(da[-1]))
 
 
-class GRU(_GRUWeights, OneStep):
+class GRU(GRUWeights, OneStep):
     r"""One step of a gated recurrent unit.
 
     .. math::
@@ -211,7 +211,7 @@ class GRU(_GRUWeights, OneStep):
         return self._backward(dh)
 
 
-class TimeGRU(_GRUWeights, TimeRecurrent):
+class TimeGRU(GRUWeights, TimeRecurrent):
     r"""A gated recurrent unit over T steps.
 
     .. math:: h_t = (1 - z_t) \odot n_t + z_t \odot h_{t-1}

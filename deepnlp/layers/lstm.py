@@ -96,7 +96,7 @@ def lstm_steps(a: Array, start: States, Wh: Array, new: New) -> Steps:
     return PlainSteps(lstm_step, lstm_step_backward, a, start, (Wh,), new)
 
 
-class _LSTMWeights(Recurrent):
+class LSTMWeights(Recurrent):
     """Weights of the four gates i, f, g, o, for one step and for T steps."""
 
     gates = "ifgo"
@@ -149,7 +149,7 @@ class _LSTMWeights(Recurrent):
         return lstm_step, lstm_step_backward, (self.Wh.value,)
 
 
-class LSTM(_LSTMWeights, OneStep):
+class LSTM(LSTMWeights, OneStep):
     r"""One step of an LSTM.
 
     .. math::
@@ -194,7 +194,7 @@ class LSTM(_LSTMWeights, OneStep):
         return self._backward(dh, dc)
 
 
-class TimeLSTM(_LSTMWeights, TimeRecurrent):
+class TimeLSTM(LSTMWeights, TimeRecurrent):
     r"""An LSTM over T steps.
 
     .. math::

@@ -55,7 +55,7 @@ def rnn_steps(a: Array, start: States, Wh: Array, activation: str, new: New) -> 
     return PlainSteps(rnn_step, rnn_step_backward, a, start, (Wh, activation), new)
 
 
-class _RNNWeights(Recurrent):
+class RNNWeights(Recurrent):
     """Weights and function of a simple recurrent layer, for one step and for T steps."""
 
     loop = rnn_steps
@@ -73,7 +73,7 @@ class _RNNWeights(Recurrent):
         return rnn_step, rnn_step_backward, (self.Wh.value, self.activation)
 
 
-class RNN(_RNNWeights, OneStep):
+class RNN(RNNWeights, OneStep):
     r"""One step of a simple recurrent layer.
 
     .. math:: h = f(x W_x + h_{prev} W_h + b)
@@ -116,7 +116,7 @@ class RNN(_RNNWeights, OneStep):
         return self._backward(dh)
 
 
-class TimeRNN(_RNNWeights, TimeRecurrent):
+class TimeRNN(RNNWeights, TimeRecurrent):
     r"""A simple recurrent layer over T steps.
 
     .. math:: h_t = f(x_t W_x + h_{t-1} W_h + b), \qquad t = 1, \dots, T

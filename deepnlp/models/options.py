@@ -17,7 +17,7 @@ from deepnlp.options import Option
 class Cells(dict[str, Any]):
     """The recurrent layers over time that a model can be built of, by name."""
 
-    expected = ", or FILE.py:NAME, a cell in a file of your own, as it was when the model was begun"
+    expected = ", or FILE.py:NAME; a cell in a file of your own, unchanged since the model was made"
 
 
 CELLS = Cells(lstm=TimeLSTM, gru=TimeGRU, rnn=TimeRNN, mogrifier=TimeMogrifierLSTM)
