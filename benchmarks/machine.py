@@ -1,4 +1,4 @@
-"""What the numbers depend on: the machine, the versions and the commit. No names, no paths."""
+"""The machine, the versions and the commit behind the numbers. No names, no paths."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cores() -> int:
 
 
 def has_torch() -> bool:
-    """Whether PyTorch is installed; it is not imported."""
+    """Return whether PyTorch is installed, without importing it."""
     return importlib.util.find_spec("torch") is not None
 
 
@@ -96,7 +96,7 @@ def commit() -> dict[str, Any]:
 
 
 def _git(*arguments: str) -> str:
-    """What git says in the folder of the package; nothing where it cannot be run."""
+    """Return git's answer in the folder of the package; nothing where it cannot be run."""
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
@@ -107,7 +107,7 @@ def _git(*arguments: str) -> str:
 
 
 def _first(pattern: str, path: str | Path) -> str | None:
-    """What a pattern finds first in a file of the system, None without file or match."""
+    """Return the first match of a pattern in a file of the system, None without file or match."""
     try:
         found = re.search(pattern, Path(path).read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:

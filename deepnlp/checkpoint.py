@@ -105,7 +105,7 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
 def unpack_model(
     path: Path, arrays: Mapping[str, HostArray], meta: Mapping[str, Any], into: Layer | None = None
 ) -> Layer:
-    """The model that arrays and JSON of a file describe: what :func:`pack_model` gave."""
+    """Return the model that arrays and JSON of a file describe: what :func:`pack_model` gave."""
     parameters: Any = {name: array for name, array in arrays.items() if "/" not in name}
     held = sum(array.size for array in parameters.values())
     model: Any = rebuild(path, meta, held) if into is None else into
@@ -124,7 +124,7 @@ def unpack_model(
 
 
 def model_file(path: str | PathLike[str]) -> Path:
-    """The file that holds the model: the path itself, or the best model of a run folder.
+    """Return the file that holds the model: the path itself, or the best model of a run folder.
 
     >>> model_file("model.npz").name
     'model.npz'
@@ -167,12 +167,12 @@ def pack_model(
 
 
 def _vocab_names(model: Layer) -> tuple[str, ...]:
-    """The attributes that hold a model's vocabularies."""
+    """Return the attributes that hold a model's vocabularies."""
     return getattr(model, "vocab_names", ("vocab",))
 
 
 def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocabulary]:
-    """The vocabularies that a file states, by attribute; an error unless they fit the model."""
+    """Return the vocabularies that a file states, by attribute, if they fit the model."""
     found, kinds = {}, {"tokens": list, "counts": list, "tokenizer": str}
     sizes = model.config() if isinstance(model, Model) else {}
     for name in _vocab_names(model):
@@ -191,7 +191,7 @@ def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocab
 
 
 def get_parameters(model: Layer) -> dict[str, HostArray]:
-    """The parameters of a model by name, copied to the host."""
+    """Return the parameters of a model by name, copied to the host."""
     return {name: asnumpy(p.value).copy() for name, p in model.named_parameters()}
 
 
@@ -215,7 +215,7 @@ def set_parameters(model: Layer, arrays: Mapping[str, HostArray]) -> None:
 def check_parameters(
     model: Layer, arrays: Mapping[str, HostArray], exactly: bool = True, what: str = "parameter"
 ) -> None:
-    """An error that names the first array that is not as the model has it."""
+    """Raise an error that names the first array that is not as the model has it."""
     named = dict(model.named_parameters())
     for name, parameter in named.items():
         if name not in arrays:
@@ -240,7 +240,7 @@ def as_today(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
-    """A fresh model of the class and the sizes that a file of so many weights states."""
+    """Make a fresh model of the class and the sizes that a file of so many weights states."""
     meta = as_today(meta)
     name, config = meta.get("class"), meta.get("config")
     into = "build it again and pass it as load(path, into=model)"
@@ -260,7 +260,7 @@ def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
 
 
 def _least_size(config: Mapping[str, Any]) -> int:
-    """How many weights a model has at least, so that a file's word for its sizes costs no memory.
+    """Return a lower bound of a model's weights, so that no file can ask for too much memory.
 
     A vocabulary has a matrix (V, D), and a recurrent layer W_h with a row of H numbers or more for
     each of its H units.

@@ -38,7 +38,7 @@ LIMITS = {
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """What an argument may be, for ``Annotated[type, Option(...)]``.
+    """A description of an argument, for ``Annotated[type, Option(...)]``.
 
     Without a ``help`` its text is the first sentence on the argument in the docstring. The fields
     from ``argument`` on are filled in by :func:`options_of`. ``name`` is given where the option has
@@ -66,7 +66,7 @@ class Option:
     default: Any = None  # None where it is not optional: there is no default
 
     def check(self, value: Any, name: str = "") -> Any:
-        """The value in its type, or a ValueError that says what was expected."""
+        """Return the value in its type, or a ValueError that says what was expected."""
         if self.optional and (value is None or (self.kind is str and value == "")):
             return None
         if self.several and isinstance(value, list | tuple) and value:
@@ -79,7 +79,7 @@ class Option:
         return self.kind(value)
 
     def in_range(self, value: Any) -> bool:
-        """Whether a value is one of the choices, or a number between the limits."""
+        """Return whether a value is one of the choices, or a number between the limits."""
         if self.choices:
             return value in self.choices
         if self.kind is float and not math.isfinite(value):
@@ -88,12 +88,12 @@ class Option:
         return all(limit is None or test(value, limit) for limit, test in limits)
 
     def may_become(self, then: Any, now: Any) -> bool:
-        """Whether a run that began with one value may be resumed with another."""
+        """Return whether a run that began with one value may be resumed with another."""
         is_larger = self.resume == "larger" and now > then
         return then == now or is_larger or self.resume in ("any", "moved")
 
     def expected(self) -> str:
-        """What the option may be, in words.
+        """Describe the allowed values in words.
 
         >>> Option("learning rate", above=0, high=1, kind=float).expected()
         'a number, above 0 and at most 1'
@@ -109,7 +109,7 @@ class Option:
         return f"{expected}, or a list of such" if self.several else expected
 
     def limits(self) -> str:
-        """The limits of a number, in words.
+        """Return the limits of a number, in words.
 
         >>> Option("size of a word vector", low=1, high=100_000).limits()
         '1 or more and at most 100,000'
@@ -135,7 +135,7 @@ class Choice:
         return self.alternatives[name]
 
     def options(self, name: str, chosen: str | None = None) -> dict[str, Option]:
-        """The choice itself under its name, then the options of every alternative.
+        """Return the choice itself under its name, then the options of every alternative.
 
         Where alternatives share an option, the default is that of the chosen one.
         """
@@ -152,7 +152,7 @@ class Choice:
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:
-    """The options that a function, or the constructor of a class, declares, by their names.
+    """Return the options that a function, or the constructor of a class, declares, by their names.
 
     >>> from typing import Annotated
     >>> def f(x, p: Annotated[float, Option("probability", low=0)] = 0.5): ...
@@ -192,7 +192,7 @@ def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
 
 
 def _documented(doc: str) -> dict[str, str]:
-    r"""The first sentence on each parameter in a docstring, without its markup.
+    r"""Return the first sentence on each parameter in a docstring, without its markup.
 
     >>> _documented("Sum.\n\nParameters\n----------\na, b : int\n    A ``term``. Any number.")
     {'a': 'A term', 'b': 'A term'}
@@ -235,13 +235,13 @@ def fill(
 
 
 def values_of(component: Any) -> dict[str, Any]:
-    """The options of an object by name: each is an attribute of the argument's name."""
+    """Return the options of an object by name: each is an attribute of the argument's name."""
     declared = options_of(type(component)).items()
     return {name: getattr(component, option.argument) for name, option in declared}
 
 
 def arguments_of(component: Any) -> dict[str, Any]:
-    """The arguments of an object's constructor that are attributes too, and plain: ready for JSON.
+    """Return the constructor's arguments that are plain attributes too, ready for JSON.
 
     Those that are options have the option's name.
     """
@@ -259,7 +259,7 @@ def arguments_of(component: Any) -> dict[str, Any]:
 
 
 def to_toml(options: Mapping[str, Any]) -> str:
-    """A flat table as TOML; None is left out, since TOML has no value for it.
+    """Return a flat table as TOML; None is left out, since TOML has no value for it.
 
     >>> print(to_toml({"name": "a", "lr": 0.5, "tied": True, "ids": [1, 2]}), end="")
     name = "a"

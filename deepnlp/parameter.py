@@ -34,7 +34,7 @@ def add_rows(table: Array, ids: Array, rows: Array) -> None:
 
 @kernel
 def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
-    """The ids (n,) sorted, and rows (n, D): an id's sum at its first place, zeros at its others.
+    """Sort the ids (n,), and sum rows (n, D) by id: the sum at its first place, zeros at others.
 
     The shapes do not depend on which ids are repeated, so the host need not wait for the device.
     A quick form may leave the other places out.
@@ -47,12 +47,12 @@ def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
 
 @kernel
 def at_every_place(ids: Array, sums: Array) -> Array:
-    """What :func:`sum_by_id` gave, (n,) and (n, D), with an id's sum at each of its places."""
+    """Spread the sums of :func:`sum_by_id`, (n,) and (n, D), to all places of each id."""
     return sums[xp.searchsorted(ids, ids)]
 
 
 def table_of_sums(shape: tuple[int, ...], dtype: Any, ids: Array, rows: Array) -> Array:
-    """A table of zeros to which row k of ``rows`` (n, D) is added at ``ids[k]``.
+    """Return a table of zeros to which row k of ``rows`` (n, D) is added at ``ids[k]``.
 
     Float32 holds no count above 2^24 whole, and float16 none above 2^11. So sums of float16, and
     of very many rows, are made in parts, which float64 adds up.
@@ -127,7 +127,7 @@ class View(ABC):
         self.accumulate(table_of_sums(self.shape, self.dtype, ids, grad))
 
     def named_bases(self, path: str) -> list[tuple[str, Parameter]]:
-        """The bases of a view found as ``path``; several are ``path.0``, ``path.1`` and so on."""
+        """Name the bases of a view at ``path``; several are ``path.0``, ``path.1`` and so on."""
         if len(self.bases) == 1:
             return [(path, self.bases[0])]
         return [(f"{path}.{number}", base) for number, base in enumerate(self.bases)]
@@ -239,7 +239,7 @@ class Parameter(View):
 
     @classmethod
     def zeros(cls, *shape: int, dtype: Any = "float32", name: str | None = None) -> Parameter:
-        """A Parameter of zeros, as a bias starts.
+        """Return a Parameter of zeros, as a bias starts.
 
         Parameters
         ----------
@@ -438,7 +438,7 @@ def as_parameter(weight: Any, name: str) -> View:
 
 
 def as_bases(parameters: Any) -> list[Parameter]:
-    """The Parameters behind a list of weights, each once, by identity, in order.
+    """Return the Parameters behind a list of weights, each once, by identity, in order.
 
     >>> W = Parameter([[1.0, 2.0]])
     >>> as_bases([W, W.T]) == [W]

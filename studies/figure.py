@@ -230,7 +230,7 @@ def _write_few(axis: Axis, subs: Sequence[float]) -> None:
 
 
 def _write_legend(figure: Figure, grid: Iterable[Axes]) -> None:
-    """What marks and colours stand for, side by side below; nothing where all are alike."""
+    """Draw the legend of marks and colours below; none where all are alike."""
     marks: dict[str, Any] = {}
     for axes in grid:
         handles, labels = axes.get_legend_handles_labels()

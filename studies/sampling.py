@@ -47,7 +47,7 @@ def draw_values(
 
 
 def can_estimate_importance(search: Search, trials: Sequence[Run]) -> bool:
-    """Whether there are several parameters, and trials enough."""
+    """Return whether there are several parameters, and trials enough."""
     finished = [trial for trial in trials if trial.status == FINISHED]
     return len(search.space) > 1 and len(finished) >= FEWEST
 

@@ -88,7 +88,7 @@ class Search(Study):
         return self.run_names.index(trial.name)
 
     def facts(self, trial: Run) -> dict[str, Any]:
-        """What a page, and a program that reads JSON, says of a trial."""
+        """Return the facts of a trial for its page and for JSON."""
         return {
             "number": self.run_names.index(trial.name),
             "values": self.values(trial.config),
@@ -134,7 +134,7 @@ class Search(Study):
             yield dict(zip(names, values, strict=True))
 
     def differences(self, then: Search) -> list[str]:
-        """What is not as it was, each as a text; more trials are not counted."""
+        """Describe what has changed, each change as a text; more trials are not counted."""
         before, now = (
             {**values_of(s), **s.fixed(), "space": {p.name: p.describe() for p in s.space}}
             for s in (then, self)

@@ -35,14 +35,14 @@ class Judge(Hook):
         self.search, self.run = search, run
 
     def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether the trial ends after the last epoch of the history."""
+        """Return whether the trial ends after the last epoch of the history."""
         search, logs = self.search, Logs(self.search, self.run.path.parent)
         others = [run for run in logs.all_begun() if run.name != self.run.path.name]
         return is_pruned(search, Run(self.run, search.config, history, {}).curve, others)
 
 
 def is_pruned(search: Search, curve: Sequence[float], others: Sequence[Run]) -> bool:
-    """Whether a trial with these validations is not worth its remaining epochs.
+    """Return whether a trial with these validations is not worth its remaining epochs.
 
     ``others`` are the other trials that have begun.
     """

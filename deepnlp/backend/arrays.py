@@ -184,7 +184,7 @@ def asarray(values: Any, dtype: Any = None) -> Array:
 
 
 def float_type(dtype: Any) -> Any:
-    """The number type of weights that a name stands for.
+    """Return the number type of weights that a name stands for.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def asnumpy(array: Any) -> numpy.ndarray[Any, Any]:
 
 
 def erf(x: Array) -> Array:
-    r"""The error function 2 / sqrt(pi) times the integral of exp(-u^2) from 0 to x, by SciPy.
+    r"""Return SciPy's error function, 2 / sqrt(pi) times the integral of exp(-u^2) from 0 to x.
 
     >>> erf(asarray([0.0, 1e4]))
     array([0., 1.])

@@ -33,7 +33,7 @@ class OfOneThread:
         return layers
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy has: all but the thread that is at the layer."""
+        """Return the state of a copy: all but the thread that owns the layer."""
         return {name: value for name, value in vars(self).items() if name != "_owner"}
 
 

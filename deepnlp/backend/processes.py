@@ -118,7 +118,7 @@ class Group:
     @classmethod
     @cache
     def world(cls) -> Group:
-        """All processes that ``mpiexec`` has started, always the same group; or this one alone."""
+        """Return the group of all processes that ``mpiexec`` has started, or this process alone."""
         places = ([os.environ.get(name, "") for name in names] for names in STARTERS)
         rank, size = next((place for place in places if all(place)), ("0", "1"))
         with ExitStack() as meeting:
@@ -153,7 +153,7 @@ class Group:
     # --- One process for all -----------------------------------------------------------------
 
     def first(self, work: Callable[[], T]) -> T | None:
-        """What ``work()`` gives to rank 0, None to the others; its error is raised in all."""
+        """Return the result of ``work()`` in rank 0, None in the others; raise its error in all."""
         result, error = None, None
         if self.rank == 0:
             try:
@@ -167,7 +167,7 @@ class Group:
         return result
 
     def shared(self, work: Callable[[], T]) -> T:
-        """What ``work()`` gives to rank 0, which alone calls it, in all processes."""
+        """Return the result of ``work()``, which rank 0 alone calls, in all processes."""
         result: Any = self.first(work)
         return self.gathered(result)[0]
 
@@ -177,11 +177,11 @@ class Group:
         return result if self.rank == 0 else work()
 
     def gathered(self, value: T) -> list[T]:
-        """The values of all processes, by rank."""
+        """Return the values of all processes, by rank."""
         return self.folded([value], list.__add__)
 
     def any(self, flag: bool) -> bool:
-        """Whether it is true in any process."""
+        """Return whether a condition is true in any process."""
         return any(self.gathered(flag))
 
     # --- Sums over the ranks -----------------------------------------------------------------
@@ -219,7 +219,7 @@ class Group:
         self.seconds += time.perf_counter() - begin
 
     def folded(self, value: T, add: Callable[[T, T], T]) -> T:
-        """The sum of objects of all ranks, in the same tree, where ``add`` adds two of them."""
+        """Add up objects of all ranks, in the same tree; ``add`` adds two of them."""
         begin = time.perf_counter()
         for bit in self._bits():
             partner = self.rank ^ bit
@@ -246,7 +246,7 @@ class Group:
     # --- The end -----------------------------------------------------------------------------
 
     def describe(self) -> str:
-        """The processes by rank, so that a message of ``mpiexec`` on a PID can be understood."""
+        """List the processes by rank, to explain a PID in a message of ``mpiexec``."""
         names = ", ".join(f"{rank} is {name}" for rank, name in enumerate(self._names))
         return f"{self.size} processes: {names}"
 

@@ -46,7 +46,7 @@ def rng() -> Generator:
 
 
 def host_generator(rng: Generator | None) -> Generator:
-    """The generator that was given, or the one that :func:`seed` set.
+    """Return the generator that was given, or the one that :func:`seed` set.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ KINDS = {
 
 @lru_cache(maxsize=64)
 def _axes(letters: str) -> tuple[list[str], list[str], bool]:
-    """All axes, those that are named, and whether there may be any others before them."""
+    """Return all axes, those that are named, and whether there may be any others before them."""
     axes = letters.split()
     free = axes[0] == "..."
     return axes, axes[1:] if free else axes, free
@@ -65,7 +65,7 @@ def expect(
 
 @lru_cache(maxsize=64)
 def declared(axes: str) -> tuple[list[str], str]:
-    """The letters of each input and of the output.
+    """Return the letters of each input and of the output.
 
     >>> declared("N T D, N C -> N T M"), declared("N D ->")
     ((['N T D', ' N C '], 'N T M'), (['N D '], ''))

@@ -94,7 +94,7 @@ class _Round:
                 pass
 
     def help(self) -> None:
-        """The same in a helper, unless the round is over."""
+        """Work in a helper thread, unless the round is over."""
         self._begun.append(None)  # from here on the caller waits
         try:
             if not self._closed:
@@ -168,7 +168,7 @@ class _Pool:
         self._jobs.put(None)
 
     def _helpers(self, wanted: int) -> int:
-        """How many helpers there are, ``wanted`` at most."""
+        """Return how many helpers there are, ``wanted`` at most."""
         try:
             while self._started < wanted:
                 threading.Thread(target=self._help, name="deepnlp", daemon=True).start()
@@ -208,7 +208,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def number() -> int:
-    """How many threads share out work on the host.
+    """Return how many threads share out work on the host.
 
     Returns
     -------
@@ -366,7 +366,7 @@ class _OneBlasThread:
 
 
 def _is_called_by(frame: FrameType | None, caller: FrameType | None) -> bool:
-    """Whether a frame is another, or was called from there."""
+    """Return whether a frame is another, or was called from there."""
     while frame is not None and frame is not caller:
         frame = frame.f_back
     return frame is not None
@@ -421,7 +421,7 @@ def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
 
 
 def even_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
-    """The same with blocks of one size, an even number of them, so that no thread has more to do.
+    """Return an even number of blocks of one size, so that no thread has more to do.
 
     >>> even_blocks((12, 1 << 14), arrays=2)
     [slice(0, 6, None), slice(6, 12, None)]

@@ -22,7 +22,7 @@ STARTERS = ("mpi", "hydra", "slurmstepd", "orted", "prted")  # what starts proce
 
 
 def open_error_output(own: int = 2) -> int:
-    """The standard error of the first ancestor called mpi..., such as mpiexec; else one's own.
+    """Open the standard error of the first ancestor named mpi..., such as mpiexec, or our own.
 
     What is written there is read, even if mpiexec ends before it passes on what processes say.
     """

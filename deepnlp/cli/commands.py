@@ -60,7 +60,7 @@ def common(
     traceback: Flag = False,
     json: Flag = False,
 ) -> None:
-    """What every command has.
+    """Options of every command.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _add(commands: Any, name: str, summary: str) -> Parser:
 
 
 def _more(doc: str | None) -> str:
-    """What a docstring says after its first line: more, and examples."""
+    """Return a docstring without its first line: more, and examples."""
     return (doc or "").partition("\n\n")[2]
 
 

@@ -120,7 +120,7 @@ def run(
 def _other(
     model: Any, path: str, corpus: str | None, split: str, baselines: bool, **options: Any
 ) -> Answer:
-    """The figures that a task has of its model."""
+    """Return the figures that a task has of its model."""
     task = task_of(path, model, corpus, **options)
     with evaluating(model):
         figures, notes = task.measure(model, split)

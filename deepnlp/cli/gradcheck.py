@@ -127,7 +127,7 @@ def _verdict(alternatives: bool, *given: Any) -> tuple[str, str, str, dict[str, 
 
 
 class _RefusedError(DeepNLPError):
-    """What the command line cannot do, and Python can."""
+    """An error: the command line cannot do it, and Python can."""
 
     hint = ""
 

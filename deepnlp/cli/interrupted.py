@@ -98,7 +98,7 @@ def _handle(handler: Any) -> None:
 
 
 def importing(frame: Any) -> bool:
-    """Whether a frame, or one that has called it, imports a module."""
+    """Return whether a frame, or one that has called it, imports a module."""
     while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
     return frame is not None

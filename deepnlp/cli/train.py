@@ -57,7 +57,7 @@ Chosen = Annotated[str | None, Option()]
 
 
 def file_name(text: str) -> str:
-    """The value of an option that is part of the name of a file or folder, and no path.
+    """Return the value of an option that is part of the name of a file or folder, and no path.
 
     >>> file_name("../book")
     Traceback (most recent call last):
@@ -155,7 +155,7 @@ def plain_forms(model: Any) -> list[str]:
 
 
 def _answer(trainer: Any, result: Result) -> Answer:
-    """The result of a run, with a sample of what its model does."""
+    """Return the result of a run, with a sample of what its model does."""
     sample = trainer.task.sample(trainer.model)
     figure = None if result.figure is None else str(result.figure)
     lines = [f"\n{result.table()}\n"]
@@ -172,7 +172,7 @@ def _answer(trainer: Any, result: Result) -> Answer:
 def _config(
     task: str | None, recipe: str | None, out: str | None, resume: bool, options: dict[str, Any]
 ) -> TrainConfig:
-    """The options of the run: from its folder to resume it, else from recipe and command line."""
+    """Return the options of the run: of its folder when resumed, else recipe and command line."""
     if not resume:
         return training.configure(recipe, options, task)
     if out is None:

@@ -215,7 +215,7 @@ ACTIONS = {action.__name__: action for action in (neighbours, analogy, similarit
 
 
 def _answer_all(vectors: WordVectors, questions: str, method: str, restrict: int | None) -> Answer:
-    """The scores of a file of questions by section."""
+    """Return the scores of a file of questions by section."""
     scores = evaluate_analogies(vectors, load_analogies(questions), method, restrict)
     sums = [scores.semantic, scores.syntactic, scores.total]
     headings = ["section", ">correct", ">asked", ">of", ">accuracy", ">coverage"]

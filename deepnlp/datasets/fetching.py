@@ -135,7 +135,7 @@ def verify(name: str, folder: str | os.PathLike[str] | None = None) -> dict[str,
 
 
 def state_of(file: DataFile, folder: Path) -> str:
-    """Whether a file is missing, damaged or right."""
+    """Return the state of a file: missing, damaged or right."""
     path = located(folder / file.path)
     if path is None:
         return MISSING
@@ -184,7 +184,7 @@ def _sources(offer: Download, bases: list[str]) -> Iterator[tuple[Source, tuple[
 
 
 def _packing(address: str) -> str:
-    """How what an address serves is packed: an ending, or nothing."""
+    """Return how what an address serves is packed: an ending, or nothing."""
     return next((ending for ending in PACKED if address.endswith(ending)), "")
 
 
@@ -195,7 +195,7 @@ def _partial(folder: Path, file: DataFile, packing: str) -> Path:
 
 
 def _partials(offer: Download, folder: Path) -> list[Path]:
-    """All partial files that a download may have left."""
+    """Return all partial files that a download may have left."""
     return [_partial(folder, file, packing) for file in offer.files for packing in ("", *PACKED)]
 
 
@@ -229,7 +229,7 @@ def _fetch_files(
 
 
 def _by_hand(name: str, file: DataFile, offer: Download, folder: Path, failures: list[str]) -> str:
-    """What went wrong at each address, and what to do without a network."""
+    """Return a message: what went wrong at each address, and what to do without a network."""
     said = f"could not fetch {file.path}"
     said += f" ({'; '.join(dict.fromkeys(failures))})" if failures else ""
     if any(path.exists() for path in _partials(offer, folder)):
@@ -268,7 +268,7 @@ def unpack(partial: Path, packing: str, file: DataFile, path: Path) -> None:
 
 
 def checked(blocks: Iterable[bytes], file: DataFile) -> Iterator[bytes]:
-    """The bytes of a file; an error at the first that is too many, or if they are not its own."""
+    """Yield the file's bytes; raise an error if there are too many or the hash differs."""
     size, digest = 0, hashlib.sha256()
     for block in blocks:
         size += len(block)
@@ -281,7 +281,7 @@ def checked(blocks: Iterable[bytes], file: DataFile) -> Iterator[bytes]:
 
 
 def _blocks(partial: Path, packing: str, member: str | None) -> Iterator[bytes]:
-    """The bytes of a file, of what a .gz file holds, or of a member of a .zip file."""
+    """Return the bytes of a file, of what a .gz file holds, or of a member of a .zip file."""
     try:
         with ExitStack() as opened:
             if packing == ".zip":

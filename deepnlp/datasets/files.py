@@ -68,7 +68,7 @@ def find_file(folder: Path, relative: str) -> Path:
 
 
 def located(plain: Path) -> Path | None:
-    """The file that is read in place of a path: itself, or packed with ``.gz`` added.
+    """Return the file that is read in place of a path: itself, or packed with ``.gz`` added.
 
     >>> located(Path(__file__)).name
     'files.py'
@@ -126,7 +126,7 @@ def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
 
 
 def path_of(name_or_path: NameOrPath, known: Iterable[str], what: str) -> Path:
-    """The file that a path names, or an error that lists the known names; ``what`` it should be.
+    """Return the file that a path names, or raise an error that lists the known names.
 
     >>> path_of("nothing", ["simlex"], "similarity set")
     Traceback (most recent call last):

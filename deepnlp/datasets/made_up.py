@@ -123,7 +123,7 @@ def _written(day: int, form: int, case: int) -> Pair:
 
 
 def _different(draw: Callable[[], Drawn], n: int, most: int, what: str) -> list[Pair]:
-    """The first n draws whose keys differ; an error if that may be more than there are."""
+    """Return the first n draws whose keys differ; an error if that may be more than there are."""
     if n > most:
         raise ValueError(f"too few {what} to draw {n:,}: ask for at most {most:,} examples")
     drawn: dict[Hashable, Pair] = {}

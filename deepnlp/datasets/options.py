@@ -20,7 +20,7 @@ DataSeed = Annotated[int, Option(low=0)]
 
 
 def tokeniser_of(tokens: str | None, own: str, keep_case: bool) -> Tokeniser:
-    """The tokeniser for a choice of tokens, of a text that has a way of its own.
+    """Return the tokeniser for a choice of tokens, of a text that has a way of its own.
 
     ``"word"`` is its own way too, unless that is characters. One that learns has not learned yet.
 

@@ -65,7 +65,7 @@ class Pairs(Splits):
         ]
 
     def references(self, split: str) -> dict[str, list[str]]:
-        """Every source text of a split once, with all its targets there."""
+        """Return every source text of a split once, with all its targets there."""
         targets_of: dict[str, list[str]] = {}
         for source, target in self.splits[split]:
             targets_of.setdefault(source, []).append(target)
@@ -187,7 +187,7 @@ def load_pairs(
 
 
 def _vocabulary(texts: Sequence[str], cut: Tokeniser, size: int | None, least: int) -> Vocabulary:
-    """The vocabulary of the texts of one side."""
+    """Return the vocabulary of the texts of one side."""
     cut = cut.fitted("\n".join(texts), size, least)
     return Vocabulary.build((t for text in texts for t in cut.split(text)), size, least, cut)
 

@@ -88,7 +88,7 @@ def documents() -> Iterator[tuple[str, str]]:
 
 
 def has_sources() -> bool:
-    """Whether this Python carries its documentation; the one in a browser does not."""
+    """Return whether this Python carries its documentation; the one in a browser does not."""
     return importlib.util.find_spec("pydoc_data") is not None
 
 
@@ -121,7 +121,7 @@ def docstrings(source: bytes) -> list[str]:
 
 
 def _docstrings(node: ast.AST) -> Iterator[str]:
-    """The docstring of a node, then those of all definitions inside it."""
+    """Return the docstring of a node, then those of all definitions inside it."""
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         text = ast.get_docstring(node)
         if text:
@@ -158,14 +158,14 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 def _without_markup(text: str) -> str:
-    """The text of reST without its marks: ``x``, :class:`x`, *x* and **x** are all x."""
+    """Return the text of reST without its marks: ``x``, :class:`x`, *x* and **x** are all x."""
     text = ROLE.sub(r"\1", text)
     text = BACKQUOTES.sub(r"\1", text)
     return STARRED.sub(r"\1", text)
 
 
 def _is_english(tokens: list[str]) -> bool:
-    """Whether enough of the tokens are plain words."""
+    """Return whether enough of the tokens are plain words."""
     content = [token for token in tokens if token not in PUNCTUATION]
     plain = sum(1 for token in content if WORD.fullmatch(token))
     return plain > 0 and plain >= PLAIN_SHARE * len(content)

@@ -26,7 +26,7 @@ LEAST_SENTENCES = 20
 
 
 def tag_of(word: str) -> str:
-    """How a word is written: one of :data:`TAGS`.
+    """Return how a word is written: one of :data:`TAGS`.
 
     >>> [tag_of(word) for word in ("cat", "3.14", "I", "Paris", "NASA", "iPhone")]
     ['lower', 'lower', 'capital', 'capital', 'upper', 'mixed']
@@ -37,7 +37,7 @@ def tag_of(word: str) -> str:
 
 
 def restored(word: str, tag: str) -> str:
-    """A lower-case word as a tag says; one that mixes letters in its own way stays as it is.
+    """Return a lower-case word as a tag says; one that mixes letters in its own way stays as it is.
 
     >>> restored("paris", "capital"), restored("nasa", "upper"), restored("iphone", "mixed")
     ('Paris', 'NASA', 'iphone')

@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
 
 def is_secure(address: str, *, loopback: bool = False) -> bool:
-    """Whether an address is https; or, with ``loopback``, http on this very machine.
+    """Return whether an address is https; or, with ``loopback``, http on this very machine.
 
     >>> is_secure("https://example.org/a"), is_secure("http://example.org/a", loopback=True)
     (True, False)
@@ -79,7 +79,7 @@ def download(source: Source, partial: Path, *, timeout: float = TIMEOUT) -> None
 
 
 def _is_ours(partial: Path) -> bool:
-    """Whether it is a plain file, and no link: what a link shares is not ours to write."""
+    """Return whether this is a plain file that no other link shares, and so ours to write."""
     found = partial.lstat()
     return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
@@ -117,7 +117,7 @@ def _receive(source: Source, partial: Path, timeout: float) -> None:
 
 
 def _answer(address: str, have: int, timeout: float) -> Any:
-    """The response to a request for what follows ``have`` bytes, whatever its status."""
+    """Return the response to a request for what follows ``have`` bytes, whatever its status."""
     if not is_secure(address, loopback=True):
         raise TransferError("is not https: refused")
     headers = {"User-Agent": "deepnlp", "Accept-Encoding": "identity"}
@@ -150,7 +150,7 @@ class _Paced(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """What has arrived."""
+        """Put what has arrived into a buffer, and return its length."""
         count: int = self._connection.readinto(buffer)
         self._came += count
         if time.monotonic() - self._since > self._timeout:
@@ -200,7 +200,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
-        """The request to the new address."""
+        """Return the request to the new address."""
         fp.length, fp.chunked = 0, False  # urllib would read its body, however long
         if not is_secure(newurl, loopback=not is_secure(req.full_url)):
             fp.close()
@@ -251,7 +251,7 @@ def _copy(source: Source, response: Any, file: BinaryIO, have: int, timeout: flo
 
 
 def _read(response: Any, timeout: float) -> bytes:
-    """What has arrived, without waiting for a whole chunk."""
+    """Return the bytes that have arrived, without waiting for a whole chunk."""
     try:
         return response.read1(CHUNK)
     except (OSError, http.client.HTTPException) as error:

@@ -58,7 +58,7 @@ def load_vectors(
 def rows_for(
     vectors: WordVectors, vocab: Vocabulary, rng: np.random.Generator | None, source: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix (V, D) and the words found (V,) that :func:`load_vectors` gives."""
+    """Return the matrix (V, D) and the words found (V,) that :func:`load_vectors` gives."""
     rows = [row for row, word in enumerate(vectors.words) if word in vocab]
     if not rows:
         raise ValueError(

@@ -42,7 +42,7 @@ def distances(tokens: Sequence[str]) -> list[int]:
 def closing_brackets(
     tokens: Sequence[str], surprisals: Sequence[float], groups: Sequence[tuple[int, int]]
 ) -> list[Group]:
-    """The surprisals of each ")" by its distance from the "(" before it in the sentence.
+    """Return the surprisals of each ")" by its distance from the "(" before it in the sentence.
 
     Parameters
     ----------

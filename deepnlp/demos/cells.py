@@ -70,7 +70,7 @@ class Outcome(Result):
     sweep: HostArray
 
     def table(self) -> str:
-        """The shares after 10, 50 and 200 steps, then the LSTM by scale of W_h."""
+        """Return the shares after 10, 50 and 200 steps, then the LSTM by scale of W_h."""
         names = {"both": "the gradient, by all paths", "h": "through h alone"}
         shown = list(self.config.shown)
         rows = [
@@ -161,7 +161,7 @@ def _data(config: Config, T: int) -> tuple[list[Array], Array]:
 
 
 def _layer(config: Config, kind: Any, scale: float | None = None, **options: Any) -> Any:
-    """A fresh layer with H inputs and units; W_h = scale randn / sqrt(H) where there is one."""
+    """Make a layer with H inputs and units; with a scale, W_h = scale randn / sqrt(H)."""
     rng = np.random.default_rng(config.seed)
     layer = kind.init(config.H, config.H, rng, "float64", **options)
     if scale is not None:
@@ -213,5 +213,5 @@ def _gradients(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]
 
 
 def _power(value: float) -> str:
-    """A positive number as a power of ten, rounded."""
+    """Return a positive number as a power of ten, rounded."""
     return f"$10^{{{round(float(np.log10(asnumpy(xp.asarray(value)))))}}}$"

@@ -54,12 +54,12 @@ class Outcome(Result):
 
     @property
     def diverged(self) -> bool:
-        """Whether the run without clipping was lost before its last update."""
+        """True if the run without clipping was lost before its last update."""
         return len(self.free_loss) < self.config.updates
 
     @property
     def final_perplexity(self) -> float:
-        """Of the run with clipping: over the last tenth of its updates."""
+        """Perplexity of the run with clipping, over the last tenth of its updates."""
         last = max(1, len(self.clipped_loss) // 10)
         return math.exp(float(np.mean(self.clipped_loss[-last:])))
 

@@ -188,7 +188,7 @@ _IDS = {word: number for number, word in enumerate(VOCABULARY)}
 
 
 def _between(rng: Generator, second: str, length: int) -> list[str]:
-    """What happens meanwhile, in so many words; at its end the second person comes in."""
+    """Return so many words of what happens meanwhile; at the end the second person comes in."""
     came = [second, *CAME][:length]
     words = list(FIRST)
     while len(words) < length:
@@ -243,7 +243,7 @@ class _LastStep(Layer):
 
 
 class Task(NamedTuple):
-    """What is to be learned, and how it is called.
+    """A task to be learned, with its titles.
 
     Attributes
     ----------

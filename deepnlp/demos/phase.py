@@ -50,7 +50,7 @@ class Outcome(Result):
     radius: HostArray
 
     def crossing(self, values: HostArray) -> float:
-        """The scale at which the median over the matrices passes 1.
+        """Return the scale at which the median over the matrices passes 1.
 
         Returns
         -------
@@ -151,7 +151,7 @@ def _slopes(W: HostArray, config: Config, rng: np.random.Generator) -> HostArray
 
 
 def _growth(W_T: HostArray, slopes: HostArray, rng: np.random.Generator) -> HostArray:
-    """The mean factor per step, over the way back from the last step to the first, (B,)."""
+    """Return the mean factor per step, over the way back from the last step to the first, (B,)."""
     T, B, _, H = slopes.shape
     dh = rng.standard_normal((B, 1, H))
     norms = np.empty((T, B))

@@ -19,21 +19,21 @@ class Result(ABC):
 
     @abstractmethod
     def table(self) -> str:
-        """The result as text."""
+        """Return the result as text."""
 
     @abstractmethod
     def figure(self) -> Figure:
-        """The result as a figure."""
+        """Return the result as a figure."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field as lists and numbers, for JSON."""
+        """Return every field as lists and numbers, for JSON."""
         fields = dataclasses.asdict(self)  # type: ignore[call-overload]
         lists: dict[str, Any] = json.loads(json.dumps(fields, default=lambda array: array.tolist()))
         return lists
 
 
 def number_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> str:
-    """A table of texts and of numbers, which are given one form; see :func:`table`.
+    """Make a table of texts and of numbers, which are given one form; see :func:`table`.
 
     >>> print(number_table(["", ">D = 2", ">D = 4"], [["tied", 0.25, 0.125]], ".2f"))
           D = 2  D = 4
@@ -88,7 +88,7 @@ def panel(
 def canvas(
     message: str, size: tuple[float, float], *places: tuple[float, float, float, float]
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with a message above, and axes in boxes of it (left, low, width, height)."""
+    """Make a figure with a message above, and axes in boxes of it (left, low, width, height)."""
     figure = Figure(figsize=size, dpi=150)
     axes = [figure.add_axes(place) for place in places]
     figure.text(places[0][0], 0.965, message, fontsize=12, weight="bold", va="top")

@@ -89,7 +89,7 @@ class Outcome(Result):
         )
 
     def _predicted(self, t: Any) -> tuple[Any, Any]:
-        """The norm if each step were the largest singular value, or the spectral radius."""
+        """Return the norm if each step were the largest singular value, or the spectral radius."""
         sigma, rho = self.weights.largest, self.weights.spectral_radius
         return self.start * sigma**t, self.start * rho**t
 

@@ -146,7 +146,7 @@ def run(config: Config) -> Outcome:
 
 
 def _world(config: Config, kind: HostArray, rng: np.random.Generator) -> HostArray:
-    """How often two words stand together, (V, V): symmetric, 1 in sum."""
+    """Return how often two words stand together, (V, V): symmetric, 1 in sum."""
     K, V = config.kinds, config.words
     of_kinds, of_words = rng.standard_normal((K, K)), rng.standard_normal((V, V))
     logs = (of_kinds + of_kinds.T) / np.sqrt(2)
@@ -162,7 +162,7 @@ def _divergence(joint: HostArray, q: HostArray) -> float:
 
 
 def distance(config: Config, joint: HostArray, D: int, tie: str) -> float:
-    """The divergence from a table of one's own (V, V), 1 in sum, with vectors of D numbers.
+    """Return the divergence from a table of one's own (V, V), 1 in sum, with vectors of D numbers.
 
     >>> distance(Config(steps=50), np.array([[0.1, 0.4], [0.4, 0.1]]), 2, "none") < 0.01
     True
@@ -171,7 +171,7 @@ def distance(config: Config, joint: HostArray, D: int, tie: str) -> float:
 
 
 def _fit(config: Config, joint: HostArray, D: int, tie: str, rng: np.random.Generator) -> HostArray:
-    """The probabilities (V, V) of a skip-gram fitted to all pairs at once."""
+    """Return the probabilities (V, V) of a skip-gram fitted to all pairs at once."""
     V = len(joint)
     E = Parameter(asarray(0.1 * rng.standard_normal((V, D))), "E")
     W = E if tie != "none" else Parameter(asarray(0.1 * rng.standard_normal((V, D))), "W")

@@ -88,7 +88,7 @@ def dynamic_perplexity(
 
 
 def _learn(W: Array, g: Array, W0: Array, pull: Array, rate: Array) -> None:
-    """The rule above, element by element, with lambda D and lr / (R + epsilon) as arrays."""
+    """Apply the rule above, element by element, with lambda D and lr / (R + epsilon) as arrays."""
     W += pull * (W0 - W) - rate * g
 
 

@@ -16,7 +16,7 @@ def cache_surprisal(
     share: float = 0.1,
     window: int | None = None,
 ) -> HostArray:
-    r"""How unexpected each token of a text is to a model with a cache, in nats.
+    r"""Return how unexpected each token of a text is to a model with a cache, in nats.
 
     .. math::
         p_c(w \mid w_{\le t}) &= \frac{\sum_{i = t - n}^{t - 1} [w_{i+1} = w]

@@ -103,7 +103,7 @@ def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None =
     check_number("batch_size", batch_size, whole=True, low=1)
 
     def total(rows: slice) -> float:
-        """Of some of the streams, which are independent of the others."""
+        """Total over some of the streams, which are independent of the others."""
         nats = 0.0
         with evaluating(model.twin()) as twin:
             for x, t, _ in windows(twin, ids, batch_size, window):
@@ -118,7 +118,7 @@ def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None =
 def streams(
     ids: HostArray, batch_size: int, start: int = 0, stop: int | None = None
 ) -> tuple[HostArray, HostArray]:
-    """The n - 1 targets of a text in N contiguous streams, each target once.
+    """Return the n - 1 targets of a text in N contiguous streams, each target once.
 
     Where N does not divide n - 1, the last streams are one target shorter and end with one that is
     ignored. A stream's first input is the token before its first target.
@@ -155,7 +155,7 @@ def streams(
 
 
 def surprisal(model: RNNLM, ids: Ids, window: int | None = None) -> HostArray:
-    r"""How unexpected each token of a text is, in nats.
+    r"""Return how unexpected each token of a text is, in nats.
 
     .. math:: s_t = -\log p(w_t \mid w_0 \dots w_{t-1})
 
@@ -281,7 +281,7 @@ def exponential(mean: float) -> float:
 
 
 def windows(model: RNNLM, ids: HostArray, batch_size: int, window: int | None) -> Iterator[Window]:
-    """The streams of a text, some steps at a time, with what the model is to predict.
+    """Return the streams of a text, some steps at a time, with what the model is to predict.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def expect_language_model(owner: str, model: Any) -> None:
 
 
 def checked_ids(model: RNNLM, ids: Ids) -> HostArray:
-    """The ids as a vector, or an error: an id out of range would read another word's row.
+    """Return the ids as a vector, or an error: an id out of range would read another word's row.
 
     Parameters
     ----------

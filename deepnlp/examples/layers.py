@@ -68,7 +68,7 @@ class Example:
         return self.name.replace(" ", "-")
 
     def make(self, dtype: str = "float64", seed: int = 0) -> tuple[Layer, Inputs]:
-        """The layer and its inputs in a number type."""
+        """Return the layer and its inputs in a number type."""
         layer, inputs = self.build(numpy.random.default_rng(seed), self.sizes)
         return layer.astype(dtype), tuple(
             x.astype(dtype) if x.dtype.kind == "f" else x for x in inputs
@@ -88,14 +88,14 @@ def weight(rng: Generator, *shape: int) -> Parameter:
 
 
 def redrawn(layer: Any, rng: Generator) -> Any:
-    """A layer with other weights than fresh ones: these are larger, and no bias is zero."""
+    """Make a layer with other weights than fresh ones: these are larger, and no bias is zero."""
     for parameter in layer.parameters():
         parameter.value = weight(rng, *parameter.shape).value
     return layer
 
 
 def _inputs(rng: Generator, text: str, sizes: Sizes) -> Inputs:
-    """The inputs that :func:`_input` describes, with ``"; "`` between."""
+    """Return the inputs that :func:`_input` describes, with ``"; "`` between."""
     return tuple(_input(rng, part, sizes) for part in text.split("; "))
 
 
@@ -125,7 +125,7 @@ def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
 def _layer(
     note: str, kind: type[Layer], weights: str, inputs: str, any_shape: bool = False, **options: Any
 ) -> Iterator[Example]:
-    """A layer in the usual sizes and with N = T = 1; ``-`` stands for a weight that is None."""
+    """Yield a layer in the usual sizes and with N = T = 1; ``-`` is a weight that is None."""
 
     def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
         by_letter = sizes._asdict()
@@ -146,7 +146,7 @@ def _layer(
 def _recurrent(
     note: str, step: type[Layer], over_time: type[Layer], weights: str, **options: Any
 ) -> Iterator[Example]:
-    """A step of a recurrent layer, and the layer over time with and without a state."""
+    """Return a step of a recurrent layer, and the layer over time with and without a state."""
     x = "H" if weights.startswith("-") else "D"
     states = "; N,H; N,H" if step is layers.LSTM else "; N,H"
     yield from _layer(note, step, weights, f"N,{x}{states}", **options)
@@ -156,7 +156,7 @@ def _recurrent(
 
 
 def _composed(name: str) -> Iterator[Example]:
-    """A layer made of others."""
+    """Make a layer made of others."""
 
     def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
         inputs, make = composed(sizes, rng)[name]
@@ -194,7 +194,7 @@ def _plain(cell: str, tie: str) -> Example:
 
 
 def _awd_lstm(augment: float) -> Example:
-    """All that AWD-LSTM adds to a language model, and the augmented loss."""
+    """Return all that AWD-LSTM adds to a language model, and the augmented loss."""
     dropouts = {"dropout": 0.25, "input_dropout": 0.4, "output_dropout": 0.4, "embed_dropout": 0.3}
     others = {"locked_dropout": True, "weight_drop": 0.5, "ar": 0.8, "tar": 0.6}
     loss = {"augment": augment, "augment_temperature": 3.0}
@@ -243,7 +243,7 @@ def _word2vec(kind: Any, tie: str, loss: str, **options: Any) -> Example:
 
 
 def _tied_stack(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
-    """A model plugged together by hand: its output weight is the embedding, transposed."""
+    """Make a model plugged together by hand: its output weight is the embedding, transposed."""
 
     def lstm() -> Layer:
         weights = weight(rng, s.D, 4 * s.D), weight(rng, s.D, 4 * s.D), weight(rng, 4 * s.D)

@@ -1,4 +1,4 @@
-"""What the heads of a GPT look at."""
+"""Attention weights of the heads of a GPT."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from deepnlp.layers import TransformerBlock
 
 
 def look(model: Any, text: str) -> tuple[list[str], HostArray]:
-    """The attention of each head of a GPT, from every token of a text to those before it.
+    """Return the attention of each head of a GPT, from every token of a text to those before it.
 
     Parameters
     ----------

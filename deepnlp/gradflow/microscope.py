@@ -78,7 +78,7 @@ class LayerFlow(Measured):
 
 @dataclass(frozen=True)
 class GradientFlow(Measured):
-    """What the microscope saw: each recurrent layer, from the input upwards.
+    """Gradients in each recurrent layer, from the input upwards.
 
     The loss is the mean, over ``batch_size`` windows of a text, of the cross-entropy at the last
     of ``steps + 1`` tokens. Norms are over the whole batch (Frobenius).
@@ -90,7 +90,7 @@ class GradientFlow(Measured):
     layers: tuple[LayerFlow, ...]
 
     def table(self) -> str:
-        """What a person reads: for each layer norms and shares by step, gates, and spectra."""
+        """Return a text: for each layer norms and shares by step, gates, and spectra."""
         windows = f"{self.batch_size} windows side by side"
         head = f"gradient of the loss at the last of {self.steps + 1} tokens, {windows}"
         return "\n\n".join([head, *(_layer_table(layer) for layer in self.layers)])
@@ -164,7 +164,7 @@ def share(norms: HostArray) -> HostArray:
 
 
 def rate(norms: HostArray) -> float:
-    """The factor by which norms (T,) change per step, from the slope of their logarithm.
+    """Return the factor by which norms (T,) change per step, from the slope of their logarithm.
 
     Those that are zero, or not finite, do not count; it is no number where fewer than two do.
 

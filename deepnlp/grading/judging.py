@@ -39,7 +39,7 @@ TOO_MUCH = "It could not be graded: what it gave took more than {:g} seconds, or
 def grade(
     submission: Submission, assignment: Assignment, seed: int = 0, runner: str = ""
 ) -> list[Mark]:
-    """The marks of a submission, one for each task.
+    """Return the marks of a submission, one for each task.
 
     They are made in a process with limits of its own. Where it ends before it has all, the mark of
     the next task says so, and another process goes on.
@@ -105,7 +105,7 @@ def main(parent: int) -> None:
 def judged(
     submission: Submission, assignment: Assignment, seed: int, runner: str
 ) -> Iterator[Mark]:
-    """The marks of a submission, made in this process."""
+    """Return the marks of a submission, made in this process."""
     lessons = {lesson_of(task.name) for task in assignment.tasks if ":" not in task.name} - {0}
     cells, error = [], ""
     _limit(assignment)
@@ -139,7 +139,7 @@ def _told(error: BaseException) -> str:
 
 
 def _graded(task: Task, session: Session, expected: list[Any], error: str = "") -> Mark:
-    """The mark of a task: points by the grader's numbers alone.
+    """Return the mark of a task: points by the grader's numbers alone.
 
     What the checks beside the answer say of a mistake is the submission's own word, as its code
     could have changed them: it stands in the message and earns nothing.
@@ -167,7 +167,7 @@ def _graded(task: Task, session: Session, expected: list[Any], error: str = "") 
 
 
 def _by_numbers(task: Task, session: Session, expected: list[Any]) -> Verdict:
-    """The verdict by the exercise's table, or by what is expected; the answer stays where it is."""
+    """Judge by the exercise's table, or by the expected values; the answer stays where it is."""
     try:
         if task.name:
             table = tables_of(lesson_of(task.name))[task.name.rpartition(":")[2]]
@@ -188,7 +188,7 @@ def _by_numbers(task: Task, session: Session, expected: list[Any]) -> Verdict:
 
 
 def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
-    """What the checks say in the process of the submission, which can read its code."""
+    """Return the checks' verdict from the submission's process, which can read its code."""
     if ":" in task.name or (task.target and (trusted.ok or trusted.diagnosis == "empty")):
         return trusted
     asked = task.name, task.answer, task.target, task.input, task.weight
@@ -206,7 +206,7 @@ def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
 
 
 def _expected(task: Task, seed: int) -> list[Any]:
-    """The teacher's own on random numbers: itself, what is given, what is right, what arrives."""
+    """Run the reference on random numbers: the function, its inputs, its values, the gradients."""
     with chdir(Path(task.reference).parent):  # of which it may import and read files
         own, trials = load_own(f"{task.reference}:{task.target}"), []
     with failures_in_one_line(own):
@@ -218,7 +218,7 @@ def _expected(task: Task, seed: int) -> list[Any]:
 
 
 def _values(own: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any], Any]:
-    """What a class, a function or a pair gives by name, and what arrives at its outputs.
+    """Run a class, a function or a pair: its values by name, and the gradients of its outputs.
 
     ``tried`` is to be like ``own``. Given are the inputs, inputs by name, and the arguments of a
     class. ``dys`` is what arrives, or a generator that draws it.
@@ -251,7 +251,7 @@ def _values(own: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any],
 
 
 def _numbered(name: str, value: Any, count: int) -> dict[str, Any]:
-    """One value by name, or several with their numbers."""
+    """Return one value by name, or several with their numbers."""
     is_split = isinstance(value, tuple) or (isinstance(value, list) and count > 1)
     values = [*value][:count] if is_split else [value]
     return {f"{name} {k}" if count > 1 else name: each for k, each in enumerate(values, 1)}

@@ -30,7 +30,7 @@ MARKS = "marks.json"
 
 @dataclass(frozen=True)
 class Submission:
-    """What a student has handed in; the grader reads it in a process with limits of its own.
+    """The files of a student; the grader reads them in a process with limits of its own.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Submission:
         return cells
 
     def digest(self) -> str:
-        """What is another for another content."""
+        """Digest of the content."""
         try:
             return sha256(b"".join(map(content_of, self.files))).hexdigest()
         except (OSError, ValueError) as error:
@@ -72,7 +72,7 @@ def _harmless(name: str, also: str = "") -> str:
 
 @dataclass(frozen=True)
 class Mark:
-    """What one exercise of a submission has earned.
+    """The mark of one exercise of a submission.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Mark:
 
 
 def submissions_in(paths: Sequence[str]) -> list[Submission]:
-    """The submissions in files and folders, by name; what is no letter is an underscore in it.
+    """Find the submissions in files and folders; in their names, underscores replace non-letters.
 
     In a folder each notebook and each module is a submission, and so is each folder that holds one.
     Links are not followed, and what begins with a dot or two underscores is left out.
@@ -137,7 +137,7 @@ def refuse_imports(paths: Sequence[str], folders: Iterable[str | Path]) -> None:
 
 
 def marks_in(out: Path, key: str) -> dict[str, Any]:
-    """What was written of an assignment: the seed, and by name a submission's digest and marks."""
+    """Read written marks: the seed, and by name each submission's digest and marks."""
     kept = read_json(out / MARKS)
     if kept.get("of") != key:
         other = f"{out} has marks of another assignment, seed or runner"
@@ -170,12 +170,12 @@ def write_files(texts: Mapping[Path, str]) -> list[Path]:
 
 
 def total(marks: Sequence[Mark]) -> tuple[float, float]:
-    """What all exercises have earned, and their points."""
+    """Return the points that all exercises have earned, and those there are."""
     return sum(mark.score for mark in marks), sum(mark.points for mark in marks)
 
 
 def report(marks: Sequence[Mark], system: str) -> dict[str, Any]:
-    """What a system reads of a submission: ``"gradescope"`` or ``"classroom50"``.
+    """Return the report of a submission for a system: ``"gradescope"`` or ``"classroom50"``.
 
     The scores of Classroom 50 are whole: where points are not, all are given in hundredths.
     """
@@ -194,7 +194,7 @@ def report(marks: Sequence[Mark], system: str) -> dict[str, Any]:
 
 
 def message(marks: Sequence[Mark], assignment: Assignment) -> str:
-    """What a student reads, in Markdown."""
+    """Return the message for a student, in Markdown."""
     score, points = total(marks)
     parts = [f"# {assignment.title}: {score:g} of {points:g} points"]
     for mark in marks:
@@ -204,7 +204,7 @@ def message(marks: Sequence[Mark], assignment: Assignment) -> str:
 
 
 def _csv(marks: Mapping[str, list[Mark]]) -> str:
-    """A line for each student: the sum, then points, mistake and note of each exercise."""
+    """Return a line for each student: the sum, then points, mistake and note of each exercise."""
     first = next(iter(marks.values()))
     columns = [f"{m.title}{what}" for m in first for what in ("", " (mistake)", " (note)")]
     rows = [["submission", "score", "points", *columns]]
@@ -217,12 +217,12 @@ def _csv(marks: Mapping[str, list[Mark]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A cell that a spreadsheet does not take for a formula."""
+    """Return a cell that a spreadsheet does not take for a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def class_page(marks: Mapping[str, list[Mark]], assignment: Assignment) -> str:
-    """The page of a class: how often each mistake was made, by exercise, and the marks of all."""
+    """Write the page of a class: how often each mistake was made, by exercise, and all marks."""
     count, exercises, students = len(marks), [], []
     for of_task in zip(*marks.values(), strict=True):
         seen = Counter((mark.diagnosis or "right", _state([mark])) for mark in of_task)

@@ -104,7 +104,7 @@ lstm_steps = partial(LSTMSteps, ElementWise(_lstm_step, _lstm_slopes, _lstm_step
 
 
 def _are_ordinary(s: Array) -> bool:
-    """Whether the exponentials of scores need no precaution: single precision, none is large.
+    """Return whether exponentials of scores need no precaution: float32, and none is large.
 
     In double precision, in which gradients are checked, the largest score is always subtracted: a
     loss near zero is more accurate with it.

@@ -73,7 +73,7 @@ class TimeBidirectional(Layer):
         self.D, self.H = ahead.D, ahead.H + back.H
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
-        """Both layers' states side by side, (N, T, 2H)."""
+        """Return both layers' states side by side, (N, T, 2H)."""
         lengths = check_lengths("TimeBidirectional", lengths, *x.shape[:2])
         ahead = self.forward_layer.forward(x, lengths)
         back = self.backward_layer.forward(reverse_by_length(x, lengths), lengths)
@@ -101,7 +101,7 @@ class TimeBidirectional(Layer):
         return dx + reverse_by_length(dx_reversed, lengths)
 
     def _halves(self, array: Array | None) -> tuple[Any, Any]:
-        """The parts of the two layers of an array (..., 2H)."""
+        """Return the parts of the two layers of an array (..., 2H)."""
         if array is None:
             return None, None
         H = self.forward_layer.H
@@ -143,9 +143,9 @@ class TimeBidirectional(Layer):
         return tuple(xp.concatenate(both, axis=1) for both in zip(ahead, back, strict=True))
 
     def start(self, N: int) -> NoReturn:
-        """An error: see :meth:`step`."""
+        """Raise an error: see :meth:`step`."""
         raise TypeError("TimeBidirectional has no step: it needs the whole sequence; use forward")
 
     def step(self, x: Array, state: Any = None) -> NoReturn:
-        """An error: from right to left, a step needs what comes later."""
+        """Raise an error: from right to left, a step needs what comes later."""
         self.start(len(x))

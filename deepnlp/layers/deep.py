@@ -141,7 +141,7 @@ class TimeDeepTransition(TimeRecurrent):
 def transition_step(
     a: Array, h_prev: Array, Wh: Array, Ws: list[Array], bs: list[Array], S: Array | None
 ) -> tuple[States, list[Array]]:
-    """One step from the input's part a = x Wx + b, (N, H): the new state (z_L,), and all z_k."""
+    """Compute one step from a = x Wx + b, (N, H): the new state (z_L,), and all z_k."""
     z = [xp.tanh(a + h_prev @ Wh)]
     for k, (W, b) in enumerate(zip(Ws, bs, strict=True), 1):
         a_k = z[-1] @ W + b

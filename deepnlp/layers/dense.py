@@ -12,7 +12,7 @@ from deepnlp.parameter import Parameter
 
 
 def rows(x: Array) -> Array:
-    """An array (..., D) as the matrix (n, D) of its rows; a view where the memory allows.
+    """Return an array (..., D) as the matrix (n, D) of its rows; a view where the memory allows.
 
     >>> from deepnlp.backend import xp
     >>> rows(xp.zeros((2, 3, 4))).shape

@@ -96,7 +96,7 @@ class Dropout(Layer):
         return dy if mask is None else dropout_backward(dy, mask)
 
     def mask(self, shape: tuple[int, ...], dtype: Any) -> Array | None:
-        """A fresh mask of 0 and 1 / (1 - p) for what is no input, such as a weight.
+        """Return a fresh mask of 0 and 1 / (1 - p) for what is no input, such as a weight.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ class FeedingDecoder(ReadingDecoder):
         return given
 
     def _outputs_backward(self, dy: Array) -> Array:
-        """The gradient of what the steps gave, from dy (N, T, M)."""
+        """Return the gradient of what the steps gave, from dy (N, T, M)."""
         return dy
 
     def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:

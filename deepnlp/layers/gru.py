@@ -33,7 +33,7 @@ from deepnlp.parameter import Parameter
 def gru_step(
     a: Array, h_prev: Array, Wh: Array, bh: Array | None, reset_after: bool
 ) -> tuple[States, States]:
-    """One step from the input's part a = x Wx + b, (N, 3H): the equations above.
+    """Compute one step from the input's part a = x Wx + b, (N, 3H): the equations above.
 
     Gives the new state (h,), (N, H), and what the step back needs; first u (N, H), which Wh_n is
     multiplied with.
@@ -94,7 +94,7 @@ def gru_step_backward(
 def gru_steps(
     a: Array, start: States, Wh: Array, bh: Array | None, reset_after: bool, new: New
 ) -> Steps:
-    """The steps through one sequence, for the loop over time.
+    """Return the steps through one sequence, for the loop over time.
 
     ``over_time(0)`` of theirs gives u of all steps, (T, N, H).
     """

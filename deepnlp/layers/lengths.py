@@ -21,13 +21,13 @@ def check_lengths(owner: str, lengths: Any, N: int, T: int) -> Any:
 
 
 def check_steps(owner: str, x: Array) -> None:
-    """An error where x (N, T, D) has no step."""
+    """Raise an error where x (N, T, D) has no step."""
     if not x.shape[1]:
         raise ValueError(f"{owner}: x should have one step or more, got {tuple(x.shape)}")
 
 
 def past_end(owner: str, lengths: Any, N: int, T: int) -> Array:
-    """Whether step t, counted from zero, is past the end of sequence n: (N, T).
+    """Return whether step t, counted from zero, is past the end of sequence n: (N, T).
 
     >>> past_end("TimeLSTM", [1, 3], N=2, T=3)
     array([[False,  True,  True],
@@ -73,7 +73,7 @@ class EndedSteps(StepsAround):
 
 
 def reverse_by_length(x: Array, lengths: Any = None) -> Array:
-    r"""Each sequence of a batch in reversed order; its padding stays behind it.
+    r"""Return each sequence of a batch in reversed order; its padding stays behind it.
 
     .. math:: y_{nt} = x_{n, L_n + 1 - t} \quad (t \le L_n), \qquad y_{nt} = x_{nt} \quad (t > L_n)
 

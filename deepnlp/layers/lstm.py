@@ -41,7 +41,7 @@ LARGEST_BIAS = 1000.0  # far beyond the 30 or so at which a forget gate is open 
 
 
 def lstm_step(a: Array, h_prev: Array, c_prev: Array, Wh: Array) -> tuple[States, States]:
-    """One step: the equations above, where ``a`` holds x Wx + b (N, 4H) so far.
+    """Compute one step: the equations above, where ``a`` holds x Wx + b (N, 4H) so far.
 
     Gives the new state (h, c), each (N, H), and what the step back needs.
     """
@@ -89,7 +89,7 @@ def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[
 
 @kernel
 def lstm_steps(a: Array, start: States, Wh: Array, new: New) -> Steps:
-    """The steps through a sequence, for the loop over time, from a (T, N, 4H) and (h_0, c_0).
+    """Return the steps through a sequence from a (T, N, 4H) and (h_0, c_0).
 
     ``new(name, shape, dtype)`` gives memory.
     """

@@ -31,7 +31,7 @@ Rounds = Sequence[tuple[Array, Array]]  # L_i and R_i
 
 
 def mogrify(x: Array, h: Array, rounds: Rounds) -> tuple[Array, Array, list[Array]]:
-    """The rounds above: the new x and h, and of each round what opened the gate, was old, the gate.
+    """Compute the rounds above: the new x and h, and each round's opener, old value and gate.
 
     An even place in ``rounds`` changes x, an odd one h.
     """
@@ -67,7 +67,7 @@ def mogrify_backward(
 def mogrifier_step(
     x: Array, h_prev: Array, c_prev: Array, Wx: Array, Wh: Array, b: Array, rounds: Rounds
 ) -> tuple[States, list[Any]]:
-    """One step: the rounds, and an LSTM's step with what they make of x and h_prev."""
+    """Compute one step: the rounds, and an LSTM's step with what they make of x and h_prev."""
     x, h, saved = mogrify(x, h_prev, rounds)
     states, of_lstm = lstm_step(x @ Wx + b, h, c_prev, Wh)
     return states, [x, h, *saved, of_lstm]
@@ -195,7 +195,7 @@ class TimeMogrifierLSTM(TimeLSTM):
         return layer
 
     def _input_product(self, x: Array) -> Array:
-        """The input as it is: x Wx + b is made in each step, of what the rounds make of x."""
+        """Return the input itself: each step computes x Wx + b, from what the rounds make of x."""
         return x.astype(xp.result_type(x.dtype, self.Wh.dtype), copy=False)
 
     def _input_product_backward(self, x: Array, da: Array) -> Array:

@@ -208,7 +208,7 @@ class NegativeSamplingLoss(Layer):
         return a, share * (a @ other.astype(dtype))
 
     def _check(self, h: Array, targets: Array, negatives: Array, pairs: Array | None) -> None:
-        """The shapes, and the types of the ids; their range is checked when they are looked up."""
+        """Check shapes and types of the ids; their range is checked when they are looked up."""
         D = self.W.shape[1]
         letters = "N D" if pairs is None and getattr(h, "ndim", 2) < 3 else "N B D"
         self._expect("h", h, letters, "floating-point numbers", D=D)

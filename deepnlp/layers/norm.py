@@ -81,7 +81,7 @@ class LayerNorm(Layer):
 
     @classmethod
     def init(cls, D: int, bias: bool = True, dtype: Any = "float32") -> LayerNorm:
-        """A gain of one, and a bias of zero, for each of D entries."""
+        """Return a gain of one, and a bias of zero, for each of D entries."""
         check_number(f"{cls.__name__}: D", D, whole=True, low=1)
         b = Parameter.zeros(D, dtype=dtype, name="b") if bias else None
         return cls(Parameter(xp.ones(D, dtype=dtype), "g"), b)
@@ -144,7 +144,7 @@ class RMSNorm(Layer):
 
     @classmethod
     def init(cls, D: int, dtype: Any = "float32") -> RMSNorm:
-        """A gain of one for each of D entries."""
+        """Return a gain of one for each of D entries."""
         check_number(f"{cls.__name__}: D", D, whole=True, low=1)
         return cls(Parameter(xp.ones(D, dtype=dtype), "g"))
 

@@ -28,7 +28,7 @@ ACTIVATIONS = ("tanh", "relu")
 
 
 def rnn_step(a: Array, h_prev: Array, Wh: Array, activation: str) -> tuple[States, States]:
-    """One step from the input's part a = x Wx + b, (N, H): the equations above.
+    """Compute one step from the input's part a = x Wx + b, (N, H): the equations above.
 
     Gives the new state (h,), (N, H), and what the step back needs.
     """
@@ -51,7 +51,7 @@ def rnn_step_backward(
 
 @kernel
 def rnn_steps(a: Array, start: States, Wh: Array, activation: str, new: New) -> Steps:
-    """The steps through one sequence, for the loop over time."""
+    """Return the steps through one sequence, for the loop over time."""
     return PlainSteps(rnn_step, rnn_step_backward, a, start, (Wh, activation), new)
 
 

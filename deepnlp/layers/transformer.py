@@ -200,11 +200,11 @@ class Residual(Layer):
         return (dx, *dothers) if dothers else dx
 
     def start(self, N: int) -> Any:
-        """The state of f."""
+        """Return the state of f."""
         return self.layer.start(N)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step of f, with the road."""
+        """Compute one step of f, with the road."""
         y, state = self.layer.step(self.norm.step(x)[0] if self.order == "pre" else x, state)
         if self.dropout is not None:
             y, _ = self.dropout.step(y)
@@ -326,11 +326,11 @@ class TransformerBlock(Layer):
         return dx
 
     def start(self, N: int) -> Any:
-        """The state of the attention."""
+        """Return the state of the attention."""
         return self.attention.start(N)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step of attention, then the feed-forward network."""
+        """Compute one step of attention, then the feed-forward network."""
         u, state = self.attention.step(x, state)
         return self.feed_forward.step(u)[0], state
 
@@ -407,12 +407,12 @@ class TransformerDecoderBlock(TransformerBlock):
         return self.attention.backward(du), dmemory
 
     def begin(self, memory: Array, mask: Array | None = None) -> Any:
-        """The state of steps that read a memory."""
+        """Return the state of steps that read a memory."""
         cross: Any = self.cross.layer
         return self.attention.start(len(memory)), cross.begin(memory, mask)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step, from the state that :meth:`begin` or the step before gave."""
+        """Compute one step, from the state that :meth:`begin` or the step before gave."""
         own, memory = state
         u, own = self.attention.step(x, own)
         v, memory = self.cross.step(u, memory)

@@ -141,7 +141,7 @@ class GPT(LayeredModel):
         draw_by_depth(blocks, rng)
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """The mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
+        """Compute the mean cross-entropy of the next words from ids (N, T) and targets (N, T)."""
         with one_blas_thread():
             return self.output.forward(self._features(ids), targets)
 
@@ -153,7 +153,7 @@ class GPT(LayeredModel):
                 Sequential(*self.layers).backward(dh)
 
     def start(self, N: int) -> Any:
-        """The state of N texts of which nothing has been read.
+        """Return the state of N texts of which nothing has been read.
 
         Returns
         -------
@@ -174,7 +174,7 @@ class GPT(LayeredModel):
             return self.output.scores(h), (read, count + 1, state)
 
     def _with_room(self, state: Any) -> Any:
-        """A state in which no text fills the context: of one that does, the last half is read."""
+        """Return a state with room: of a full context, the last half is read again."""
         read, count, _ = state
         full = xp.flatnonzero(count == self.context)
         if not len(full):
@@ -193,7 +193,7 @@ class GPT(LayeredModel):
         return super()._features(ids)
 
     def numbers_for_backward(self) -> int:
-        """How many numbers the blocks save for backward, by token: about."""
+        """Estimate how many numbers the blocks save for backward, per token."""
         given = self.config()
         D, M = given["embed_size"], given["feed_size"] or 4 * given["embed_size"]
         return int(given["layers"] * (14 * D + 4 * M + 3 * given["heads"] * self.context))

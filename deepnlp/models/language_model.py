@@ -1,4 +1,4 @@
-"""What language models share besides their layers: losses of words, and steps."""
+"""The base of language models: losses of words, and steps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ class LanguageModel(Model):
     _general_losses = losses
 
     def targets(self, ids: HostArray) -> HostArray:
-        """What the model is to predict where a text has these ids, on the host: the ids themselves.
+        """Return the targets where a text has these ids, on the host: the ids themselves.
 
         A model that predicts other words than it reads gives their ids among those.
         """
@@ -50,7 +50,7 @@ class LanguageModel(Model):
         return scores
 
     def _general_start(self, N: int) -> Any:
-        """The state of N texts of which nothing has been read: an empty tuple of ids for each."""
+        """Return the state of N unread texts: an empty tuple of ids for each."""
         state = numpy.empty(N, dtype=object)
         state[:] = [()] * N
         return state
@@ -87,7 +87,7 @@ class LayeredModel(LanguageModel):
     output: AffineSoftmaxWithLoss
 
     def hidden(self, ids: Array) -> Array:
-        """What the output is computed from, (N, T, D), with nothing saved for a backward."""
+        """Compute the input of the output layer, (N, T, D), with nothing saved for a backward."""
         with no_backward():
             return self._features(ids)
 
@@ -102,20 +102,20 @@ class LayeredModel(LanguageModel):
             return self.output.scores(self.hidden(ids))
 
     def _features(self, ids: Array) -> Array:
-        """What the output is computed from, for a backward too."""
+        """Compute the input of the output layer, and save what a backward needs."""
         self._expect("ids", ids, "N T")
         return Sequential(*self.layers).forward(ids)
 
 
 def to_predict(model: Any, ids: HostArray) -> HostArray:
-    """What a model is to predict where a text has these ids; of a plugged model the ids."""
+    """Return the targets where a text has these ids; of a model without ``targets`` the ids."""
     return model.targets(ids) if hasattr(model, "targets") else ids
 
 
 def token_ids(
     ids: Sequence[int] | HostArray, vocab_size: int, least: int, note: str = ""
 ) -> HostArray:
-    """The ids of a text as a vector of int64, or an error: a wrong id reads another word's row.
+    """Return the ids of a text as a vector of int64, or raise an error if one is out of range.
 
     >>> token_ids([0, 5], vocab_size=5, least=2)
     Traceback (most recent call last):

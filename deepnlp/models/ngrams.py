@@ -234,7 +234,7 @@ class KneserNey:
         return sum(len(level.keys) for level in self._levels)
 
     def summary(self) -> str:
-        """The model in one line, for a log."""
+        """Return the model in one line, for a log."""
         counts = f": {self.size():,} counts" if self._levels else ""
         return f"{type(self).__name__}(order={self.order}){counts}"
 

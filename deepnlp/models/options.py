@@ -45,7 +45,7 @@ DType = Annotated[Any, Option(choices=("float32", "float64"))]
 
 
 def refuse(owner: str, broken: Mapping[str, bool]) -> None:
-    """A ValueError with the first of the messages that holds: options do not fit each other.
+    """Raise a ValueError with the first message that holds: options do not fit each other.
 
     >>> refuse("RNNLM", {"never": False, "tie='tied' needs D = H": True})
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""What models are built from: stacks of cells, attention by name, a bridge, the book's weights."""
+"""Parts of models: stacks of cells, attention by name, a bridge, the book's weights."""
 
 import math
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ class Bridge(Layer):
         self.tanhs = [Tanh() for _ in range(layers)]
 
     def forward(self, state: list[States]) -> list[States]:
-        """The decoder's state."""
+        """Return the decoder's state."""
         maps = iter(self.maps)  # of each layer that of h, and that of c if there is one
         return [
             (tanh.forward(next(maps).forward(h)), *(next(maps).forward(c) for c in cs))
@@ -130,7 +130,7 @@ class Bridge(Layer):
         ]
 
     def backward(self, dstate: list[States]) -> list[States]:
-        """The gradients with respect to the encoder's state."""
+        """Return the gradients with respect to the encoder's state."""
         maps = iter(self.maps)
         return [
             (next(maps).backward(tanh.backward(dh)), *(next(maps).backward(dc) for dc in dcs))

@@ -147,7 +147,7 @@ class RegularisedRNNLM(RNNLM):
         self._augmented = [AugmentedLoss(W, b, E, augment, augment_temperature)] if augment else []
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """The loss of the next words: a number from ids (N, T) and targets (N, T)."""
+        """Return the loss of the next words: a number from ids (N, T) and targets (N, T)."""
         self._expect("ids", ids, "N T")
         x, terms, added = ids, self._terms if self.training else [], []
         for number, layer in enumerate(self.layers, start=1):

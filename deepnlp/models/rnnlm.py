@@ -160,7 +160,7 @@ class RNNLM(LayeredModel):
             gradient = layer.backward(gradient)
 
     def start(self, N: int) -> Any:
-        """A state of zeros for N texts: that of every layer."""
+        """Return a state of zeros for N texts: that of every layer."""
         return Sequential(*self.layers).start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
@@ -207,18 +207,18 @@ class RNNLM(LayeredModel):
         return Embedding(E)
 
     def _tied(self, E: View) -> View:
-        """The output weight (D, V) where it is tied."""
+        """Return the output weight (D, V) where it is tied."""
         return E.T
 
     def _recurrent(self, D: int, H: int) -> Any:
-        """A fresh recurrent layer, which carries its state from window to window."""
+        """Make a fresh recurrent layer, which carries its state from window to window."""
         cell, given = self._cell()
         usual: Any = {"scheme": self._config["init"], "stateful": True}
         usual |= options.cell_options(cell, given)
         return options.CELLS[cell].init(D, H, self._rng, self._config["dtype"], **usual)
 
     def _cell(self) -> tuple[str, dict[str, Any]]:
-        """The name of the cell, and options of which it takes its own."""
+        """Return the name of the cell, and options of which it takes its own."""
         of_cells = ("forget_bias", "activation", "reset_after")
         return self._config["cell"], {name: self._config[name] for name in of_cells}
 

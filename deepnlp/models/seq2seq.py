@@ -21,7 +21,7 @@ from deepnlp.views import SharedRows
 
 
 class EncoderDecoder(Model):
-    """What models share that read a source and write a target, but the layers between.
+    """The base of models that read a source and write a target: all but the layers between.
 
     A subclass offers ``_features(source, lengths, inputs)``, what its ``output`` is computed from,
     with ``backward``, ``start`` and ``step``.
@@ -57,11 +57,11 @@ class EncoderDecoder(Model):
             return self.output.scores(self._features(source, lengths, inputs))
 
     def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
-        """What the output is computed from, (N, T, ...)."""
+        """Compute the input of the output layer, (N, T, ...)."""
         raise NotImplementedError
 
     def _embeddings(self, tie: str, draw: Callable[[int], Array]) -> tuple[View, View]:
-        """The embeddings of source and target; ``draw(V)`` gives V fresh rows."""
+        """Return the embeddings of source and target; ``draw(V)`` gives V fresh rows."""
         E = Parameter(draw(self.source_vocab_size), "E")
         ids = self._config["shared_ids"]
         if tie == "all" and ids is None:
@@ -254,7 +254,7 @@ class Seq2Seq(EncoderDecoder):
     # --- Writing, step by step ----------------------------------------------------------------
 
     def start(self, source: Any, lengths: Any = None) -> Any:
-        """The state from which :meth:`step` writes, after reading N sources.
+        """Return the state from which :meth:`step` writes, after reading N sources.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class Seq2Seq(EncoderDecoder):
     # --- Helpers ------------------------------------------------------------------------------
 
     def _encode(self, source: Array, lengths: Any) -> tuple[Any, tuple[Any, ...]]:
-        """The decoder's first state, and what else the decoder reads."""
+        """Return the decoder's first state, and what else the decoder reads."""
         self._expect("source", source, "N S")
         hs = self.encoder.forward(self.source.forward(self._turned(source, lengths)), lengths)
         self.save_for_backward(hs.shape, lengths)
@@ -295,11 +295,11 @@ class Seq2Seq(EncoderDecoder):
         return (state if self.bridge is None else self.bridge.forward(state)), read
 
     def _turned(self, x: Any, lengths: Any) -> Array:
-        """Each sequence of x (N, S, ...) from its end to its beginning, if sources are so read."""
+        """Reverse each sequence of x (N, S, ...) if sources are read from their ends."""
         return reverse_by_length(x, lengths) if self._config["reverse"] else x
 
     def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
-        """What the output is computed from, (N, T, ...)."""
+        """Compute the input of the output layer, (N, T, ...)."""
         state, read = self._encode(source, lengths)
         self._expect("inputs", inputs, "N T", N=len(source))
         self.decoder.set_state(*state)
@@ -310,7 +310,7 @@ class Seq2Seq(EncoderDecoder):
 
 
 def _check_together(given: Mapping[str, Any]) -> None:
-    """An error where options do not fit each other."""
+    """Raise an error where options do not fit each other."""
     attention = given["attention"]
     broken = {
         "context='every' is for attention='none'; with attention each step reads the whole "
@@ -332,7 +332,7 @@ def _check_together(given: Mapping[str, Any]) -> None:
 
 
 def broken_ties(given: Mapping[str, Any]) -> dict[str, bool]:
-    """What may be wrong with the tying of two embeddings, for :func:`options.refuse`."""
+    """Return what may be wrong with the tying of two embeddings, for :func:`options.refuse`."""
     tie, ids = given["tie"], given["shared_ids"]
     source, target = given["source_vocab_size"], given["target_vocab_size"]
     return {

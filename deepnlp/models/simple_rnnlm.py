@@ -66,14 +66,14 @@ class SimpleRNNLM(LanguageModel):
         return self.loss.forward(s, targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """The chain rule: back through each line of forward, last to first."""
+        """Apply the chain rule: go back through each line of forward, last to first."""
         ds = self.loss.backward(dloss)
         dh = self.affine.backward(ds)
         dx = self.rnn.backward(dh)
         self.embed.backward(dx)
 
     def start(self, N: int) -> Any:
-        """A state of zeros for N texts."""
+        """Return a state of zeros for N texts."""
         return self.rnn.start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:

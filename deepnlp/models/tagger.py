@@ -122,14 +122,14 @@ class Tagger(Model):
             return self.output.scores(self._features(ids, lengths))
 
     def tags(self, ids: Array, lengths: Any = None) -> Array:
-        """The most probable label of each word (N, T), -1 past the end."""
+        """Return the most probable label of each word (N, T), -1 past the end."""
         found = xp.argmax(self.logits(ids, lengths), axis=2)
         if lengths is None:
             return found
         return xp.where(xp.arange(ids.shape[1]) < asarray(lengths)[:, None], found, IGNORED)
 
     def _features(self, ids: Array, lengths: Any) -> Array:
-        """What the output is computed from, (N, T, H) or (N, T, 2H)."""
+        """Compute the input of the output layer, (N, T, H) or (N, T, 2H)."""
         self._expect("ids", ids, "N T")
         x = self.stack.forward(Sequential(*self.below).forward(ids), lengths)
         return Sequential(*self.above).forward(x)

@@ -63,14 +63,14 @@ class TiedRNNLM(LanguageModel):
         return self.loss(s, targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """The chain rule: back through each line of forward, last to first."""
+        """Apply the chain rule: go back through each line of forward, last to first."""
         ds = self.loss.backward(dloss)
         dh = self.output.backward(ds)  # adds (h^T ds)^T to the gradient of E
         dx = self.lstm.backward(dh)
         self.embed.backward(dx)  # adds dx to the rows of E that were looked up
 
     def start(self, N: int) -> Any:
-        """A state of zeros for N texts."""
+        """Return a state of zeros for N texts."""
         return self.lstm.start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:

@@ -146,7 +146,7 @@ class TransformerTranslator(EncoderDecoder):
         self.source.backward(dx)
 
     def start(self, source: Any, lengths: Any = None) -> Any:
-        """The state from which :meth:`step` writes, after reading N sources.
+        """Return the state from which :meth:`step` writes, after reading N sources.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class TransformerTranslator(EncoderDecoder):
         return self.output.scores(y), (places, after)
 
     def _encode(self, source: Array, lengths: Any) -> tuple[Array, Array | None]:
-        """The memory (N, S, D), and where it is no padding (N, S)."""
+        """Return the memory (N, S, D), and where it is no padding (N, S)."""
         self._expect("source", source, "N S")
         mask = None
         if lengths is not None:
@@ -187,7 +187,7 @@ class TransformerTranslator(EncoderDecoder):
         return self.source_norm.forward(x), mask
 
     def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
-        """What the output is computed from, (N, T, D)."""
+        """Compute the input of the output layer, (N, T, D)."""
         memory, mask = self._encode(source, lengths)
         self._expect("inputs", inputs, "N T", N=len(source))
         y = self.target.forward(inputs)
@@ -202,7 +202,7 @@ class TransformerTranslator(EncoderDecoder):
         return None if weights is None else weights.mean(axis=1)
 
     def numbers_for_backward(self) -> int:
-        """How many numbers the blocks save for backward, by token of source and target: about."""
+        """Estimate how many numbers the blocks save for backward, per source and target token."""
         given = self.config()
         D, M = given["embed_size"], given["feed_size"] or 4 * given["embed_size"]
         return int(given["layers"] * (34 * D + 8 * M))

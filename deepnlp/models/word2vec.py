@@ -19,7 +19,7 @@ Negatives = Annotated[int, Option(low=1, high=100_000)]
 
 
 class Word2Vec(Model):
-    """What the two models share: the vectors, how they are tied, the loss, the shapes.
+    """The base of CBOW and SkipGram: the vectors and their tying, the loss, the shapes.
 
     Both learn from blocks of running text. text (N, S) holds S positions of N blocks, centres
     (N, B) the words in the middle, and windows (N, B, S) is 1 where a position is in the window of
@@ -46,7 +46,7 @@ class Word2Vec(Model):
         return self.embed.W, self.output.W if self._is_sampled else self.output.W.T
 
     def _check(self, text: Array, windows: Array, centres: Array, negatives: Any) -> None:
-        """The shapes; ids and negatives are checked by the layers."""
+        """Check the shapes; the layers check ids and negatives."""
         self._expect("text", text, "N S")
         N, S = text.shape
         self._expect("centres", centres, "N B", N=N)

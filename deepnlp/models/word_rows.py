@@ -11,7 +11,7 @@ from deepnlp.views import SharedRows
 
 
 def frozen_in_part(table: Array, trained: Sequence[int]) -> SharedRows:
-    """A matrix (V, D) of which only the rows ``trained`` are trained.
+    """Return a matrix (V, D) of which only the rows ``trained`` are trained.
 
     >>> from deepnlp.backend import xp
     >>> E = frozen_in_part(xp.asarray([[0.0], [1.0], [2.0]]), [1])
@@ -45,7 +45,7 @@ class OutputWords:
         return SharedRows(E, self._ids, None if own is None else Parameter(own, "E output"))
 
     def targets(self, ids: HostArray, unk_id: int) -> HostArray:
-        """The place among the K words of each id of a text, that of <unk> for others; -1 stays -1.
+        """Return each id's place among the K words, <unk>'s for other words; -1 stays -1.
 
         >>> OutputWords([0, 3, -1], V=4).targets(numpy.array([3, 2, -1]), unk_id=0)
         array([ 1,  0, -1])
@@ -72,7 +72,7 @@ class OutputWords:
 
 
 def check_ids(name: str, ids: Sequence[int], low: int, V: int) -> None:
-    """An error unless the ids are from ``low`` to V - 1, and none below V occurs twice.
+    """Raise an error unless the ids are from ``low`` to V - 1, and none below V occurs twice.
 
     >>> check_ids("trained_ids", [2, 2], 0, 3)
     Traceback (most recent call last):

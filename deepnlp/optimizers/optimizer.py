@@ -1,4 +1,4 @@
-"""What optimizers share: which arrays are updated, with what, and the state that is saved."""
+"""The base of all optimizers: which arrays are updated, and the state that is saved."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ def update_all(formula: Callable[..., None], updates: Sequence[Update]) -> None:
 
 
 class Optimizer:
-    """What optimizers share: the parameters, the learning rate, weight decay, the state.
+    """The base of all optimizers: the parameters, the learning rate, weight decay, the state.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Optimizer:
         return nullcontext()
 
     def state(self) -> dict[str, Any]:
-        """What the next step depends on, besides the parameters.
+        """Return all that the next step depends on, besides the parameters.
 
         Returns
         -------
@@ -176,16 +176,16 @@ class Optimizer:
         }
 
     def _scalars_of(self, parameter: Parameter, t: int) -> dict[str, float]:
-        """The same for one parameter, where its rule differs from that of the others."""
+        """Return the same for one parameter, where its rule differs from that of the others."""
         return self._scalars(t)
 
     def _scalars(self, t: int) -> dict[str, float]:
-        """The numbers of the formula at update t of a parameter, by their names in it."""
+        """Return the numbers of the formula at update t of a parameter, by their names in it."""
         others = {name: getattr(self, name) for name in self._letters}
         return {"lr": self.lr, "decay": self.weight_decay, **others}
 
     def _checked(self, name: str, value: float, below: float = math.inf) -> float:
-        """A number, or a ValueError if it is outside [0, below)."""
+        """Return a number, or a ValueError if it is outside [0, below)."""
         if not (isinstance(value, Real) and 0 <= value < below):
             expected = "finite and 0 or more" if below == math.inf else f"in [0, {below})"
             raise ValueError(f"{type(self).__name__}: {name} should be {expected}, got {value!r}")

@@ -1,4 +1,4 @@
-"""What a decoder or each head of a GPT looks at: attention weights as heat maps."""
+"""Attention weights as heat maps: of a decoder, or of each head of a GPT."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -139,7 +139,7 @@ def attention_heads(
 
 
 def _scale(figure: Figure, axes: Any, shrink: float, **place: Any) -> None:
-    """The scale of the weights beside the maps."""
+    """Draw the scale of the weights beside the maps."""
     image = np.ravel(axes)[0].images[0]
     scale = figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], shrink=min(1, shrink), **place)
     scale.ax.tick_params(length=0, labelsize=8.5, labelcolor=GREY)

@@ -131,7 +131,7 @@ Curve = tuple[HostArray, HostArray, str, dict[str, Any]]  # x, y, the text at it
 
 
 def _curves(layer: LayerFlow, fed: bool) -> list[Curve]:
-    """The shares measured and predicted; ``fed`` where gradients come down at every step."""
+    """Return the shares measured and predicted; ``fed`` where gradients come down at every step."""
     k = np.arange(len(layer.dh))
     measured = f"measured w.r.t. $h$\n{layer.measured_rate:.3f} per step"
     curves: list[Curve] = [(k, layer.dh_share, measured, {"color": BLUE, "lw": 2.2})]
@@ -214,7 +214,7 @@ def _edges(updates: HostArray) -> HostArray:
 
 
 def _reach(shares: HostArray, least: float = 0.01) -> int:
-    """The last step back at which at least 1 % of the gradient is left."""
+    """Return the last step back at which at least 1 % of the gradient is left."""
     return int(np.flatnonzero(shares >= least).max(initial=0))
 
 

@@ -128,7 +128,7 @@ def _offsets(size: HostArray) -> HostArray:
 
 
 def _needs_line(box: HostArray, point: HostArray, others: HostArray) -> bool:
-    """Whether it is not plain that a label belongs to the mark at a point."""
+    """Return whether a label needs a line to the mark that it names."""
     marks = np.concatenate([[[*(point - MARK), *(point + MARK)]], others])
     apart = np.maximum(marks[:, :2] - box[2:], box[:2] - marks[:, 2:]).clip(0)
     gaps = np.hypot(*apart.T)
@@ -136,14 +136,14 @@ def _needs_line(box: HostArray, point: HostArray, others: HostArray) -> bool:
 
 
 def _crosses(box: HostArray, point: HostArray, others: HostArray, drawn: HostArray) -> bool:
-    """Whether a label needs a line to its mark that crosses another mark, or what is drawn."""
+    """Return whether the line from a label to its mark would cross another mark."""
     line = _line(point, box)
     across = _overlap(line, np.concatenate([others, drawn])).any()
     return bool(across) and _needs_line(box, point, others)
 
 
 def _line(point: HostArray, box: HostArray) -> HostArray:
-    """A line from a point to the nearest place of a box, as small boxes along it, (k, 4)."""
+    """Return a line from a point to the nearest place of a box, as small boxes along it, (k, 4)."""
     end = np.clip(point, box[:2], box[2:])
     parts = 2 + int(math.dist(point, end) / LINE)
     along = point + np.linspace(0, 1, parts)[:, None] * (end - point)

@@ -30,7 +30,7 @@ TASKS: dict[str, type[Task]] = {
 
 
 def as_task(task: Task | Corpus, **options: Any) -> Task:
-    """The task itself; for a corpus, language modelling on it.
+    """Return the task itself; for a corpus, language modelling on it.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def as_task(task: Task | Corpus, **options: Any) -> Task:
 
 
 def task_of_model(kind: type[Any]) -> str:
-    """The task that builds models of a class.
+    """Return the task that builds models of a class.
 
     Parameters
     ----------

@@ -37,6 +37,6 @@ def corpus_score(
 
 
 def require_sacrebleu() -> Any:
-    """The module; asked for before the work begins, if only for the error."""
+    """Return the module; asked for before the work begins, if only for the error."""
     advice = "sacrebleu, or take another metric"
     return required("sacrebleu", "BLEU is computed by sacrebleu", advice)

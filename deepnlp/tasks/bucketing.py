@@ -63,7 +63,7 @@ class Buckets:
 
 
 def by_length(lengths: HostIds, batch_size: int) -> list[HostIds]:
-    """All sequences in batches, the shortest first, for evaluation.
+    """Return all sequences in batches, the shortest first, for evaluation.
 
     >>> [rows.tolist() for rows in by_length(np.array([3, 1, 2]), 2)]
     [[1, 2], [0]]

@@ -135,7 +135,7 @@ class LanguageModelling(CorpusTask):
         return float(batch[0].shape[1] / self.time_size) if self.vary_time else 1.0
 
     def learn(self, model: Any, batch: tuple[Any, ...], share: float = 1) -> Array:
-        """The mean cross-entropy of a window, whose targets are those of the model.
+        """Return the mean cross-entropy of a window, whose targets are those of the model.
 
         What AR, TAR and the like add to the loss has its gradient, but is not in the figure.
         """
@@ -189,7 +189,7 @@ class LanguageModelling(CorpusTask):
         return ngrams.baselines(train, splits, self._output_size)
 
     def sample(self, model: Any) -> str:
-        """The first sampled line that is long enough for a sentence."""
+        """Return the first sampled line that is long enough for a sentence."""
         length = 240 if self.corpus.vocab.tokenizer == "chars" else 120
         lines = generate(model, length=length, temperature=0.8, top_p=0.95, seed=0).splitlines()
         long_enough = [n for n in lines if sum(map(str.isalpha, n.split())) >= SENTENCE_WORDS]
@@ -200,11 +200,11 @@ class LanguageModelling(CorpusTask):
         return {**super().facts(), **({"vectors": self.vectors.coverage} if self.vectors else {})}
 
     def describe(self) -> str:
-        """The corpus, its unknown words and its vectors, each in a line."""
+        """Return the corpus, its unknown words and its vectors, each in a line."""
         return "\n".join([super().describe(), *([self.vectors.describe()] if self.vectors else [])])
 
     def watched(self) -> tuple[Any, int]:
-        """The validation text, and the steps of truncated backpropagation."""
+        """Return the validation text, and the steps of truncated backpropagation."""
         return self.corpus.valid, self.time_size
 
     @classmethod
@@ -214,12 +214,12 @@ class LanguageModelling(CorpusTask):
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
-        """The task on the corpus that options name; in the vocabulary of a model to start from."""
+        """Load the task on the corpus that options name, in the vocabulary of a first model."""
         start = options["start_from"]
         return super().load(options, load(start) if start and model is None else model)
 
     def build_model(self, options: Mapping[str, Any]) -> RNNLM | GPT:
-        """A fresh model, started from word frequencies, vectors or a run as the options say."""
+        """Make a model, started from word frequencies, vectors or a run as the options say."""
         if options["model"] == "gpt":
             return fresh_gpt(self.corpus, options)
         self.vectors = fill(pretrained, options, self.corpus, options["embed_size"])

@@ -43,5 +43,5 @@ class NGrams(CorpusTask):
         return {"perplexity": model.perplexity(self.corpus.splits[split])}, {}
 
     def build_model(self, options: Mapping[str, Any]) -> KneserNey:
-        """A model without counts."""
+        """Make a model without counts."""
         return fill(KneserNey, options)

@@ -130,12 +130,12 @@ class SequenceToSequence(SequenceTask):
         return *batch, np.asarray(np.random.default_rng(seed).random(batch[2].shape) < share)
 
     def forced_share(self, epochs: float) -> float:
-        """The share of inputs that are the target's, after a number of epochs."""
+        """Return the share of inputs that are the target's, after a number of epochs."""
         done = min(1.0, epochs / self.teacher_forcing_epochs)
         return 1 - (1 - self.teacher_forcing) * done
 
     def learn(self, model: Any, batch: tuple[Any, ...], share: float = 1) -> Array:
-        """The mean loss of a batch; some of its inputs are the model's own where it says so."""
+        """Return the mean loss of a batch; with scheduled sampling some inputs are the model's."""
         source, lengths, inputs, targets, *forced = map(asarray, batch)
         if forced:
             inputs = self._with_own_inputs(model, source, lengths, inputs, forced[0])
@@ -146,7 +146,7 @@ class SequenceToSequence(SequenceTask):
         return super().count(batch[:4])
 
     def _padded(self, pairs: Sequence[Pair]) -> Batch:
-        """A batch: the source and its lengths, what the decoder reads and what it should write."""
+        """Return a batch: source, lengths, the decoder's inputs, and its targets."""
         return pad_pairs([a for a, _ in pairs], [b for _, b in pairs], self._start)
 
     def _with_own_inputs(
@@ -185,7 +185,7 @@ class SequenceToSequence(SequenceTask):
         return {self.metric: figures.pop(self.metric), **figures}, notes
 
     def sample(self, model: Any) -> str:
-        """A few texts of the validation split with their translations."""
+        """Return a few texts of the validation split with their translations."""
         sources = list(self.pairs.references("valid"))[:SHOWN]
         found = self._translations(model, sources, self.beam)
         return " | ".join(f"{a} -> {b}" for a, b in zip(sources, found, strict=True))
@@ -198,7 +198,7 @@ class SequenceToSequence(SequenceTask):
         return [best.text for best, *_ in found]
 
     def _is_one_of(self, text: str, references: Sequence[str]) -> bool:
-        """Whether a text is one of the references, as the vocabulary's tokeniser reads them."""
+        """Return whether a text equals a reference, as the vocabulary's tokeniser reads them."""
         cut = self.pairs.target_vocab.tokenize
         return cut(text) in [cut(reference) for reference in references]
 
@@ -226,17 +226,17 @@ class SequenceToSequence(SequenceTask):
 
     @classmethod
     def judged_by(cls, options: Mapping[str, Any]) -> tuple[str, bool]:
-        """The metric of the option, and whether more of it is better."""
+        """Return the metric of the option, and whether more of it is better."""
         return options["metric"], options["metric"] != "perplexity"
 
     @classmethod
     def load_data(cls, options: Mapping[str, Any], model: Any) -> Pairs:
-        """The pairs that options name, in the vocabularies of a model if there is one."""
+        """Return the pairs that options name, in the vocabularies of a model if there is one."""
         vocabs = None if model is None else (model.source_vocab, model.target_vocab)
         return fill(load_pairs, options, vocabs=vocabs)
 
     def build_model(self, options: Mapping[str, Any]) -> EncoderDecoder:
-        """A fresh model; tied embeddings share the words that both vocabularies have."""
+        """Make a fresh model; tied embeddings share the words that both vocabularies have."""
         source, target = self.pairs.source_vocab, self.pairs.target_vocab
         shared = shared_ids(source, target) if options["tie"] == "all" else None
         kind = self.model_kind(options)

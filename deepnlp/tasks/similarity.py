@@ -14,7 +14,7 @@ SetNames = Annotated[str, Option(SIMILARITY, metavar="NAMES")]
 
 
 def load_sets(names: str) -> list[WordPairs]:
-    """The sets of a text with commas between their names or paths."""
+    """Return the sets of a text with commas between their names or paths."""
     return [load_similarity(name) for name in names.split(",") if name]
 
 

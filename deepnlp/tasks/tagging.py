@@ -108,7 +108,7 @@ class Tagging(SequenceTask):
         return {**scores(found, exact), "perplexity": exponential(sum(losses) / len(exact))}, {}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
-        """How often a word is written as it mostly is; unknown words as most words are."""
+        """Return how often a word is written as it mostly is; unknown words as most words are."""
         counts = np.zeros((len(self.text.vocab), len(TAGS)), dtype=int)
         for ids, tags in self.text.encoded("train"):
             np.add.at(counts, (ids[tags >= 0], tags[tags >= 0]), 1)
@@ -120,7 +120,7 @@ class Tagging(SequenceTask):
         return {"most frequent": found}
 
     def sample(self, model: Any) -> str | None:
-        """A sentence of the validation split as the model writes it."""
+        """Return a sentence of the validation split as the model writes it."""
         words = next((s for s in self.text.valid if len(s) >= SAMPLE_WORDS), None)
         return None if words is None else restore(model, [words])[0]
 
@@ -128,11 +128,11 @@ class Tagging(SequenceTask):
 
     @classmethod
     def load_data(cls, options: Mapping[str, Any], model: Any) -> TaggedText:
-        """The text that options name, in the vocabulary of a model if there is one."""
+        """Return the text that options name, in the vocabulary of a model if there is one."""
         return fill(load_tagged, options, vocab=None if model is None else model.vocab)
 
     def build_model(self, options: Mapping[str, Any]) -> Tagger:
-        """A fresh Tagger."""
+        """Make a fresh Tagger."""
         return fill(Tagger, options, len(self.text.vocab), len(TAGS))
 
 

@@ -315,7 +315,7 @@ class BPE(Tokeniser):
         return tokens
 
     def to_bytes(self, tokens: Iterable[str]) -> bytes:
-        r"""The bytes that tokens stand for; the ``eos`` of a model is a line break.
+        r"""Return the bytes that tokens stand for; the ``eos`` of a model is a line break.
 
         Parameters
         ----------
@@ -335,7 +335,7 @@ class BPE(Tokeniser):
         return "".join(spelt).translate(BYTE_OF).encode("latin-1")
 
     def join(self, tokens: Iterable[str]) -> str:
-        """The text of tokens; what is no UTF-8, such as half a letter, becomes U+FFFD.
+        """Return the text of tokens; what is no UTF-8, such as half a letter, becomes U+FFFD.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class BPE(Tokeniser):
         return self.split(text)
 
     def fitted(self, text: str, vocab_size: int | None = None, min_count: int = 1) -> "BPE":
-        """The merges of a training text: as :meth:`learn`, of pairs that occur twice or more.
+        """Learn the merges of a training text, of pairs that occur twice or more.
 
         Parameters
         ----------
@@ -394,7 +394,7 @@ class BPE(Tokeniser):
 
 
 def _spell(word: str) -> str:
-    """The bytes of a word, each as its character."""
+    """Return the bytes of a word, each as its character."""
     try:
         content = word.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a surrogate pair, which stands for no byte

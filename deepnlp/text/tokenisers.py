@@ -178,7 +178,7 @@ class Tokeniser:
         return self.split_lines("".join(f"{line}\n" for line in lines))
 
     def to_bytes(self, tokens: Iterable[str]) -> bytes:
-        r"""The text of tokens in UTF-8.
+        r"""Return the text of tokens in UTF-8.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Tokeniser:
         return self.join(tokens).encode("utf-8", "surrogatepass")
 
     def fitted(self, text: str, vocab_size: int | None = None, min_count: int = 1) -> "Tokeniser":
-        """The tokeniser for a training text: itself, unless it is one that learns.
+        """Return the tokeniser for a training text: itself, unless it is one that learns.
 
         Parameters
         ----------

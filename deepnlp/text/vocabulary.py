@@ -159,7 +159,7 @@ class Vocabulary:
         return self._ids[self.cut.eos]
 
     def ends_line(self, token: str) -> bool:
-        r"""Whether a line ends in a token: the end-of-line token, or one that holds a line break.
+        r"""Return whether a token ends a line: the end-of-line token, or one with a line break.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class Vocabulary:
         return self.cut.join(tokens)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of the vocabulary as plain lists and strings, fit for JSON.
+        """Return all of the vocabulary as plain lists and strings, fit for JSON.
 
         Returns
         -------
@@ -350,7 +350,7 @@ class Vocabulary:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Vocabulary":
-        """The vocabulary that :meth:`to_dict` described.
+        """Return the vocabulary that :meth:`to_dict` described.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ def _task(name: str) -> type[Task]:
 def option_groups(
     task: str, given: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Option]]:
-    """The options of training for a task, by heading and name.
+    """Return the options of training for a task, by heading and name.
 
     Where alternatives share an option, the default is that of the one in ``given``.
     """
@@ -52,7 +52,7 @@ def option_groups(
 
 
 def all_options(task: str, given: Mapping[str, Any] | None = None) -> dict[str, Option]:
-    """The options of all groups, by name."""
+    """Return the options of all groups, by name."""
     return {n: o for group in option_groups(task, given).values() for n, o in group.items()}
 
 
@@ -99,7 +99,7 @@ class TrainConfig(dict[str, Any]):
             raise AttributeError(f"a TrainConfig has no {name}") from None
 
     def replace(self, **changes: Any) -> TrainConfig:
-        """The same options with some of them changed.
+        """Return the same options with some of them changed.
 
         Examples
         --------
@@ -109,7 +109,7 @@ class TrainConfig(dict[str, Any]):
         return TrainConfig(**{**self, **changes})
 
     def fixed(self) -> dict[str, Any]:
-        """The options that a resumed run must have too.
+        """Return the options that a resumed run must have too.
 
         Examples
         --------
@@ -120,7 +120,7 @@ class TrainConfig(dict[str, Any]):
         return kept_at_resume({name: self[name] for name in known}, known)
 
     def to_toml(self) -> str:
-        """The options as the text of a TOML file, which :meth:`load` reads."""
+        """Return the options as the text of a TOML file, which :meth:`load` reads."""
         return to_toml(self)
 
     @classmethod
@@ -190,7 +190,7 @@ def recipe_names() -> list[str]:
 
 
 def recipe(name: str) -> TrainConfig:
-    """A recipe: the options of a run whose result is known.
+    """Return a recipe: the options of a run whose result is known.
 
     Options that it does not give are taken from the default recipe of its task.
 
@@ -221,7 +221,7 @@ def _stated(name: str) -> dict[str, Any]:
 
 
 def recipe_text(name: str) -> str:
-    """The TOML text of a recipe; its comments state source, expected result and time.
+    """Return the TOML text of a recipe; its comments state source, expected result and time.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ STATUSES = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY, "interrupted")
 
 @dataclass
 class Result:
-    """What a training run reached: the contents of ``result.json``.
+    """The result of a training run: the contents of ``result.json``.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Result:
         return Result.from_dict(finite(self.to_dict()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything by name, ready for JSON, each figure beside the other entries."""
+        """Return everything by name, ready for JSON, each figure beside the other entries."""
         table: dict[str, Any] = {}
         for name, value in dataclasses.asdict(self).items():
             table |= value if name == "figures" else {name: value}
@@ -122,7 +122,7 @@ class Result:
 
     @classmethod
     def of(cls, folder: RunFolder) -> Result | None:
-        """The result in a run folder, or None where there is none.
+        """Return the result in a run folder, or None where there is none.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class Result:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Result:
-        """A result from what :meth:`to_dict` gave."""
+        """Return a result from what :meth:`to_dict` gave."""
         own = {field.name: str(field.type) for field in dataclasses.fields(cls)}
         if missing := {"status", "epochs"} - table.keys():
             raise ValueError(f"it has no {min(missing)!r}")
@@ -204,7 +204,7 @@ class Result:
 
 
 def is_figure(name: str, value: Any) -> bool:
-    """Whether a value is a finite number, or None for one that was not; a perplexity is 1 or more.
+    """Return whether a value is a finite number or None; a perplexity should be 1 or more.
 
     >>> is_figure("bleu", 0), is_figure("valid_perplexity", -3), is_figure("f1", float("nan"))
     (True, False, False)
@@ -225,7 +225,7 @@ def peak_memory_mb() -> float | None:
 
 
 def versions() -> dict[str, str]:
-    """What a figure depends on besides the options: versions, backend and processor."""
+    """Return versions, backend and processor, on which a figure depends besides the options."""
     return {
         "deepnlp": __version__,
         "python": platform.python_version(),
@@ -236,7 +236,7 @@ def versions() -> dict[str, str]:
 
 
 def _processor() -> str:
-    """The name of the host's processor, as far as the system tells."""
+    """Return the name of the host's processor, as far as the system tells."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -246,5 +246,5 @@ def _processor() -> str:
 
 
 def figure_text(value: float | None) -> str:
-    """A figure as text: two decimals, three below 1."""
+    """Make a figure as text: two decimals, three below 1."""
     return "-" if value is None else f"{value:,.{2 if abs(value) >= 1 else 3}f}"

@@ -132,7 +132,7 @@ def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray],
 
 
 def join(prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping that :func:`split` divided; ``arrays`` may hold others too.
+    """Return the mapping that :func:`split` divided; ``arrays`` may hold others too.
 
     >>> import numpy as np
     >>> join("optimizer", {"optimizer/0.m": np.zeros(1), "W": np.ones(1)}, {"t": 3})
@@ -144,7 +144,7 @@ def join(prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any])
 
 
 def describe(trainer: Any) -> dict[str, Any]:
-    """Every option of a run and its parts, by name."""
+    """Return every option of a run and its parts, by name."""
     model = trainer.model
     return {
         "task": type(trainer.task).__name__,
@@ -162,7 +162,7 @@ def describe(trainer: Any) -> dict[str, Any]:
 
 
 def settings_of(trainer: Any) -> dict[str, dict[str, Any]]:
-    """What must be the same when a run is resumed: its setup, and options of ``config.toml``."""
+    """Return the setup and the options of ``config.toml`` that must be the same at a resume."""
     options = options_of(type(trainer.task)) | options_of(type(trainer))
     setup = kept_at_resume(describe(trainer), options)
     del setup["corpus"]  # its fingerprint is compared instead
@@ -171,7 +171,7 @@ def settings_of(trainer: Any) -> dict[str, dict[str, Any]]:
 
 
 def write_checkpoint(trainer: Any, path: Path) -> None:
-    """Everything the rest of the run depends on, in one file; an error if a number is not finite.
+    """Write all that the rest of the run depends on; raise an error if a number is not finite.
 
     What a checkpoint is read with must hold for what is written.
     """
@@ -299,7 +299,7 @@ def _check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
 
 
 def _check_pieces(training: Any) -> None:
-    """An error unless each piece of the JSON text is there, and is a table or a list."""
+    """Raise an error unless each piece of the JSON text is there, and is a table or a list."""
     _expect("training", isinstance(training, dict), "a table", training)
     for name, kind in PIECES.items():
         expected = "a table" if kind is dict else "a list"
@@ -310,7 +310,7 @@ def _check_pieces(training: Any) -> None:
 
 
 def _check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> State:
-    """The position of the run, or an error that names the first piece that cannot be its own."""
+    """Return the position of the run, or raise an error that names the first wrong piece."""
     meta, training, model = as_today(meta), meta["training"], trainer.model
     state = State(**training["state"])
     _check_position(state, training["history"], trainer)
@@ -347,7 +347,7 @@ def _check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, 
 
 
 def _check_position(state: State, history: Sequence[Any], trainer: Any) -> None:
-    """Each epoch has a row of figures, whose steps rise to those of the run; the counters agree."""
+    """Check that each epoch has a row of figures, with rising steps, and that counters agree."""
     epochs, steps = trainer.epochs, 0
     _expect("epoch", state.epoch <= epochs, f"at most {epochs}", state.epoch)
     length = len(trainer.task.batches(state.epoch)) if state.epoch < epochs else 0

@@ -78,7 +78,7 @@ class RunFolder:
 
     @classmethod
     def of(cls, out: Out, name: str = "run") -> RunFolder:
-        """The folder of a path; without one a new folder, which is made: ``runs/NAME-TIME``.
+        """Return the folder of a path; without one a new folder, which is made: ``runs/NAME-TIME``.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class RunFolder:
                 self._is_held = False
 
     def _check_use(self, resume: bool, overwrite: bool) -> None:
-        """An error unless there is a run to resume, or none that would be written over."""
+        """Raise an error unless there is a run to resume, or none that would be written over."""
         there = self.files()
         if resume and not self.config.exists():
             advice = "expected a folder with a config.toml, which training writes"
@@ -216,7 +216,7 @@ class RunFolder:
         return [path.name for path in self._own if path.exists()]
 
     def _paths(self) -> list[Path]:
-        """All paths that may be written."""
+        """Return all paths that may be written."""
         return [*self._own, self.lock, self._next_config, self._next_checkpoint]
 
     def write_config(self, text: str) -> None:
@@ -229,7 +229,7 @@ class RunFolder:
         write_whole(self.config, f"{MARK}\n{text}")
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """The lines of ``metrics.jsonl``, without one that a killed run left unfinished."""
+        """Return the lines of ``metrics.jsonl``, without one that a killed run left unfinished."""
         if not self.metrics.exists():
             return []
         rows: list[dict[str, Any]] = []
@@ -279,7 +279,7 @@ class RunFolder:
         return hashlib.sha256(text).hexdigest()
 
     def read_result(self) -> dict[str, Any] | None:
-        """What ``result.json`` says, or None where there is none."""
+        """Read ``result.json``; None if there is none."""
         with suppress(FileNotFoundError):  # or the run has just been gone on with
             return read_json(self.result)
         return None
@@ -296,7 +296,7 @@ def _refusal(said: str) -> DeepNLPError:
 
 
 def _check_files(paths: Sequence[Path]) -> None:
-    """An error unless the files that are there are those of a run.
+    """Raise an error unless the files that are there are those of a run.
 
     No path may be a link, through which a run would write elsewhere. A file that cannot be read as
     what its name says is taken for a damaged one of the run if another file is certainly the run's.
@@ -315,7 +315,7 @@ def _check_files(paths: Sequence[Path]) -> None:
 
 
 def _is_ours(path: Path) -> bool | None:
-    """Whether a file is one of a run, or None where nobody can say."""
+    """Return whether a file is one of a run, or None if that cannot be known."""
     try:
         return LOOKS[path.suffix](path)
     except DAMAGE:
@@ -328,7 +328,7 @@ def _is_config(path: Path) -> bool:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether it has one of the members that deepnlp writes."""
+    """Return whether an archive has one of the members that deepnlp writes."""
     with zipfile.ZipFile(path) as archive:
         return not {"meta.json.npy", "layers.npy"}.isdisjoint(archive.namelist())
 

@@ -128,7 +128,7 @@ def build_trainer(config: TrainConfig, out: Out = None, **options: Any) -> Train
 
 
 def build_run(config: TrainConfig, out: Out = None, **options: Any) -> Trainer | CountedRun:
-    """A trainer, or for a task whose model is counted what takes its place.
+    """Return a trainer, or for a task whose model is counted what takes its place.
 
     Both have ``model``, ``task`` and ``fit(resume)``; the arguments are those of
     :func:`build_trainer`. A model that is counted has no updates at which hooks would be called.
@@ -183,7 +183,7 @@ class CountedRun:
 
 
 def build_schedule(config: TrainConfig, steps: int) -> Schedule:
-    """The schedule that the options name, for epochs of ``steps`` updates.
+    """Return the schedule that the options name, for epochs of ``steps`` updates.
 
     ``linear`` and ``cosine`` end with the last of ``config.epochs`` epochs, so that with more
     epochs they differ from the first update on.
@@ -197,7 +197,7 @@ def build_schedule(config: TrainConfig, steps: int) -> Schedule:
 
 @dataclass
 class Plan:
-    """What a run would do, without doing it: memory in MB (2**20 bytes) and time are estimates."""
+    """A run in advance: its steps, with estimates of memory in MB (2**20 bytes) and of time."""
 
     corpus: str
     model: str
@@ -207,7 +207,7 @@ class Plan:
     seconds: float | None
 
     def table(self) -> str:
-        """Everything as text."""
+        """Return everything as text."""
         parts = {**self.memory_mb, "together, beside the interpreter": sum(self.memory_mb.values())}
         memory = [f"  {part:<34}{mb:>8,.0f} MB" for part, mb in parts.items()]
         lines = [self.corpus, "", self.model, "", "memory (estimate)", *memory]

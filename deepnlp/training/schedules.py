@@ -41,7 +41,7 @@ class Schedule:
         check_options(type(self), vars(self))
 
     def scale(self, step: int) -> float:
-        """The learning rate of an update, as a fraction of the first.
+        """Return the learning rate of an update, as a fraction of the first.
 
         Parameters
         ----------
@@ -53,14 +53,14 @@ class Schedule:
         return self.shape(step)
 
     def shape(self, step: int) -> float:
-        """The schedule without its warm-up; a subclass states its equation."""
+        """Return the schedule without its warm-up; a subclass states its equation."""
         return 1.0
 
     def epoch_end(self, valid: float) -> None:
         """Take note of the validation of the epoch that has just ended."""
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint must keep of this schedule: numbers by name."""
+        """Return the numbers that a checkpoint must keep of this schedule, by name."""
         return {each.name: getattr(self, each.name) for each in fields(self) if not each.init}
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -120,7 +120,7 @@ class Plateau(Schedule):
     epochs_without: int = field(default=0, init=False)
 
     def shape(self, step: int) -> float:
-        """The equation above."""
+        """Compute the equation above."""
         return self.level
 
     def epoch_end(self, valid: float) -> None:
@@ -175,7 +175,7 @@ class Step(Schedule):
     epochs: int = field(default=0, init=False)
 
     def shape(self, step: int) -> float:
-        """The equation above."""
+        """Compute the equation above."""
         after = self.epochs - (self.hold or self.every)
         return float(self.factor ** (0 if after < 0 else 1 + after // self.every))
 
@@ -215,7 +215,7 @@ class Exponential(Schedule):
             raise ValueError(f"steps should be 1 or more, got {self.steps}")
 
     def shape(self, step: int) -> float:
-        """The equation above."""
+        """Compute the equation above."""
         return float(self.factor ** (max(0, step - self.warmup_steps) / self.steps))
 
 
@@ -250,7 +250,7 @@ class Linear(Schedule):
             raise ValueError(f"total_steps should be {least}, got {self.total_steps}")
 
     def shape(self, step: int) -> float:
-        """The equation above."""
+        """Compute the equation above."""
         return 1 - (1 - self.floor) * self._progress(step)
 
     def _progress(self, step: int) -> float:
@@ -281,7 +281,7 @@ class Cosine(Linear):
     """
 
     def shape(self, step: int) -> float:
-        """The equation above."""
+        """Compute the equation above."""
         fall = 0.5 * (1 + math.cos(math.pi * self._progress(step)))
         return self.floor + (1 - self.floor) * fall
 

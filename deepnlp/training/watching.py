@@ -12,7 +12,7 @@ WINDOWS = 8  # few, so that a look costs less than a training step
 
 
 class Hook:
-    """What a trainer calls during a run; a subclass overrides what it needs.
+    """Callbacks of a trainer; a subclass overrides those that it needs.
 
     A hook must not change the weights or the state that a model carries. Only
     :meth:`after_backward` may change gradients, for instance to add those of other processes.
@@ -31,7 +31,7 @@ class Hook:
         """Called at the end of an epoch."""
 
     def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether to end the run, asked after every epoch but the last, and when it is resumed.
+        """Return whether to end the run: asked after each epoch but the last, and at a resume.
 
         ``history`` has the row of figures of each finished epoch.
         """

@@ -40,7 +40,7 @@ def cooccurrence(
     sentence_end: int | None = None,
     weighting: str = "flat",
 ) -> csr_array:
-    r"""How often each word occurs near each other word.
+    r"""Return how often each word occurs near each other word.
 
     .. math:: C_{ij} = \sum_{t}\; \sum_{1 \le |k| \le \mathrm{window}} f(|k|)\,
               [w_t = i]\,[w_{t+k} = j]
@@ -183,7 +183,7 @@ def ppmi(counts: Any, *, smoothing: float = 1.0, negatives: float = 1.0) -> csr_
 
 
 def truncated_svd(matrix: Any, size: int) -> tuple[HostArray, HostArray, HostArray]:
-    r"""The largest singular values of a matrix and their vectors.
+    r"""Return the largest singular values of a matrix and their vectors.
 
     .. math:: M \approx U \,\mathrm{diag}(S)\, V^\top
 
@@ -282,7 +282,7 @@ def svd_vectors(matrix: Any, size: int, *, power: float = 0.5) -> HostArray:
 
 
 def _checked_matrix(matrix: Any, who: str) -> csr_array:
-    """The matrix in sparse form, a copy; a ValueError where it is none."""
+    """Return the matrix in sparse form, a copy; a ValueError where it is none."""
     from scipy.sparse import csr_array, issparse
 
     M = matrix if issparse(matrix) else np.asarray(matrix)

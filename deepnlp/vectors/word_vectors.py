@@ -190,7 +190,7 @@ class WordVectors:
         return self._rows.get(word, self._rows.get(word.lower(), -1))
 
     def head(self, count: int) -> WordVectors:
-        """The first ``count`` words, the most frequent ones, with their vectors."""
+        """Return the first ``count`` words, the most frequent ones, with their vectors."""
         check_number("count", count, whole=True, low=1)
         return WordVectors(self.words[:count], self.matrix[:count])
 
@@ -248,7 +248,7 @@ class WordVectors:
         return np.einsum("nd,nd->n", x, y) / (self.norms[i] * self.norms[j])
 
     def neighbours(self, query: str | HostArray, k: int = 10) -> Ranking:
-        """The k words whose vectors have the largest cosine with that of a word, or with a vector.
+        """Return the k words whose vectors have the largest cosine with a word's, or with a vector.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class WordVectors:
         return self._largest(self.cosines(vector)[0], rows, k)
 
     def analogy(self, a: str, b: str, c: str, k: int = 10, method: str = "add") -> Ranking:
-        r"""The k words d that fit best into "a is to b as c is to d".
+        r"""Return the k words d that fit best into "a is to b as c is to d".
 
         .. math::
             \text{add:}\quad & \cos(d, b) - \cos(d, a) + \cos(d, c) \\
@@ -327,7 +327,7 @@ class WordVectors:
 
 
 def analogy_scores(cosines: HostArray, questions: HostArray, method: str) -> HostArray:
-    """How well each word answers "a is to b as c is to ?".
+    """Return how well each word answers "a is to b as c is to ?".
 
     Takes the cosines (m, V) of m words with all, and for each of n questions the rows of a, b and
     c in them (n, 3); gives (n, V).

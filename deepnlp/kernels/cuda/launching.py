@@ -94,7 +94,7 @@ def pointers(*arrays: Array | None) -> tuple[int, ...]:
 
 
 def is_dense(array: Any, letter: str) -> bool:
-    """Whether a kernel can take an array: on the backend, of that number type, in C order."""
+    """Return whether a kernel can take an array: on the backend, of that type, in C order."""
     return (
         type(array) is xp.ndarray and array.dtype.char == letter and bool(array.flags.c_contiguous)
     )

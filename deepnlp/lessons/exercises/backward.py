@@ -86,7 +86,7 @@ def check_backward(
 
 
 def gradient_of(layer: Any, name: str, index: int) -> Any:
-    """The gradient of a weight as readers keep it: dW, W.grad, grads["W"] or grads[0]."""
+    """Return the gradient of a weight as readers keep it: dW, W.grad, grads["W"] or grads[0]."""
     grads = getattr(layer, "grads", None)
     by_name = grads if isinstance(grads, dict) else {}
     in_order = grads[index] if isinstance(grads, list | tuple) and index < len(grads) else None
@@ -96,7 +96,7 @@ def gradient_of(layer: Any, name: str, index: int) -> Any:
 
 
 def if_ignored(ready: Any, dy: Any) -> Verdict | None:
-    """The verdict on a backward that gives the same whatever arrives; None on another.
+    """Return the verdict on a backward that gives the same whatever arrives; None on another.
 
     ``ready`` is a copy of the reader's layer from before its backward.
     """
@@ -120,7 +120,7 @@ def _ignored(layer: Any) -> Verdict:
 
 
 def _of_another_form(gradients: Any, inputs: list[Any]) -> Verdict | None:
-    """The verdict where backward does not give an array for each input, in their order."""
+    """Return the verdict where backward does not give an array for each input, in their order."""
     count = len(gradients) if isinstance(gradients, tuple | list) else 0
     if len(inputs) < 2:
         text = "backward gives a list; return dx itself, an array."
@@ -147,7 +147,7 @@ def _of_another_form(gradients: Any, inputs: list[Any]) -> Verdict | None:
 
 
 def _with_a_tuple(owner: type) -> type:
-    """The reader's class, whose backward gives several gradients as a tuple and not as a list."""
+    """Return the reader's class, with a tuple of gradients where its backward gives a list."""
 
     def backward(self: Any, dy: Any) -> tuple[Any, ...]:
         return tuple(owner.backward(self, dy))  # type: ignore[attr-defined]
@@ -156,7 +156,7 @@ def _with_a_tuple(owner: type) -> type:
 
 
 def _diagnosis(report: Report, hints: dict[str, str]) -> Verdict:
-    """The verdict on a wrong backward: the rows that are off, and the likeliest cause."""
+    """Return the verdict on a wrong backward: the rows that are off, and the likeliest cause."""
     found = report.to_dict()
     wrong = [row["name"] for row in found["rows"] if not row["ok"]]
     gradients = [row["name"] for row in found["rows"] if row["kind"] == "gradient"]

@@ -24,12 +24,12 @@ def causal(e: HostArray, low: float = -np.inf, ahead: int = 0) -> HostArray:
 
 
 def softmax_over(e: HostArray, axis: int) -> HostArray:
-    """A softmax over another axis."""
+    """Return a softmax over another axis."""
     return np.moveaxis(softmax(np.moveaxis(e, axis, -1)), -1, axis)
 
 
 def in_another_order(found: dict[str, Any], right: dict[str, HostArray]) -> bool:
-    """Whether the gradients are right, but not in this order."""
+    """Return whether the gradients are right, but in another order."""
     orders = permutations(right.values())
     return any(close(found, dict(zip(found, order, strict=True))) for order in orders)
 

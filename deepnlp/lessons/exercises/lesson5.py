@@ -48,7 +48,7 @@ def truncated(
 
 
 def gradients(layer: Any, dx: Any) -> dict[str, Any]:
-    """What a layer's backward gave, and what it has set."""
+    """Return the gradients that a layer's backward returned and set."""
     return {"dx": dx, **{name: getattr(layer, name, None) for name in ("dWx", "dWh", "db")}}
 
 
@@ -69,7 +69,7 @@ class CountingLM(SimpleRNNLM):
 
 
 def dreamer() -> CountingLM:
-    """A small model with large random weights, whose likeliest words depend on the whole past."""
+    """Make a small model with large weights, whose likeliest words depend on the whole past."""
     rng = np.random.default_rng(512)
     model = CountingLM(vocab_size=12, embed_size=6, hidden_size=16, dtype="float64", rng=rng)
     for parameter in model.parameters():
@@ -78,7 +78,7 @@ def dreamer() -> CountingLM:
 
 
 def used(model: CountingLM) -> CountingLM:
-    """The model with a state of something else, its count at zero."""
+    """Return the model with a state of something else, its count at zero."""
     model.reset_state()
     model.logits(asarray([[7, 2, 9]]))
     model.read = 0
@@ -94,7 +94,7 @@ def continued(
     place: int = -1,
     best: Callable[[HostArray], Any] = np.argmax,
 ) -> list[int]:
-    """A continuation by the scores at a place of what was read last: the new id, or all again.
+    """Continue by the scores at a place of the last input: the new id, or all ids again.
 
     The state is reset "once", "never" or "always" before it reads.
     """

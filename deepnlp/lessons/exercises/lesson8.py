@@ -15,7 +15,7 @@ Rows = Sequence[Sequence[int]]
 
 
 def padded(rows: Rows, fill: int, front: bool = False) -> HostArray:
-    """The rows as one array, filled up at the end or in front."""
+    """Return the rows as one array, filled up at the end or in front."""
     T = max(map(len, rows))
     gaps = [[fill] * (T - len(row)) for row in rows]
     return np.array(
@@ -24,13 +24,13 @@ def padded(rows: Rows, fill: int, front: bool = False) -> HostArray:
 
 
 def holds(got: HostArray, rows: Rows, front: bool = False) -> bool:
-    """Whether an array has these rows, whatever stands in the padding."""
+    """Return whether an array has these rows, whatever stands in the padding."""
     want, counts = padded(rows, 0, front), padded([[1] * len(row) for row in rows], 0, front)
     return got.shape == want.shape and np.array_equal(got * counts, want)
 
 
 def without_padding(got: HostArray, rows: Rows) -> HostArray:
-    """The array with zeros where these rows have padding."""
+    """Return the array with zeros where these rows have padding."""
     counts = padded([[1] * len(row) for row in rows], 0)
     return got * counts if got.shape == counts.shape else got
 
@@ -65,7 +65,7 @@ class Reader:
         begin: int = 1,
         best: Callable[[HostArray], HostArray] = lambda scores: scores.argmax(axis=1),
     ) -> HostArray:
-        """What is read where each choice is made after one thing, from a state that is kept."""
+        """Return the ids that are read if each choice follows one id and the state is kept."""
         inputs, read, state, own = self.inputs, self.inputs.copy(), self.state, self.inputs[:, 0]
         for t in range(begin, inputs.shape[1]):
             before = {"read": read[:, t - 1], "target": inputs[:, t - 1], "now": inputs[:, t]}
@@ -91,7 +91,7 @@ def beams() -> list[tuple[Any, ...]]:
 def stepped(
     answer: Any, totals: HostArray, log_p: HostArray, state: Any, width: int
 ) -> dict[str, Any]:
-    """The parts of an answer; of one with more rows where parents are no rows of the state."""
+    """Return the parts of an answer; of an input with more rows if parents are no rows."""
     names = ("totals", "ids", "parents", "state")
     try:
         return by_name(answer(totals, log_p, state, width), *names)
@@ -103,7 +103,7 @@ def stepped(
 
 
 def best_of(values: HostArray, width: int) -> HostArray:
-    """The places of the largest values in the flat array, the largest first."""
+    """Return the places of the largest values in the flat array, the largest first."""
     return np.argsort(-values, axis=None)[:width]
 
 

@@ -29,17 +29,17 @@ def scores(query: HostArray, memory: HostArray) -> list[HostArray]:
 
 
 def softmax_over(e: HostArray, axis: int) -> HostArray:
-    """A softmax over another axis."""
+    """Return a softmax over another axis."""
     return np.moveaxis(softmax(np.moveaxis(e, axis, -1)), -1, axis)
 
 
 def is_but_for_padding(got: Any, value: HostArray) -> bool:
-    """Whether this is the value but for what a mask has left: -inf, a number near it, or nan."""
+    """Return whether this is the value except under a mask: -inf, a number near it, or nan."""
     return np.shape(got) == value.shape and np.allclose(np.where(got > -1e3, got, value), value)
 
 
 def underflows(got: Any, hidden: HostArray, most: float) -> bool:
-    """Whether weights are nan where those less one maximum of the whole array are 0 / 0."""
+    """Return whether weights are nan where subtracting the array's maximum would give 0 / 0."""
     sums = np.exp(hidden - most).sum(axis=2, keepdims=True)
     return np.array_equal(np.isnan(got), np.broadcast_to(sums == 0, hidden.shape))
 
