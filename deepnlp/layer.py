@@ -183,7 +183,7 @@ class Layer(_TakesWeights, OfOneThread):
         raise TypeError(f"{type(self).__name__} has no forward")
 
     def backward(self, *gradients: Any) -> Any:
-        """Gradients with respect to the inputs, from those with respect to the outputs."""
+        """Return gradients with respect to the inputs, from those with respect to the outputs."""
         raise TypeError(f"{type(self).__name__} has no backward")
 
     def __init_subclass__(cls, **options: Any) -> None:

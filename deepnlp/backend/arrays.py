@@ -145,7 +145,7 @@ def use_module(module: Any) -> None:
 
 
 def name() -> str:
-    """Name of the array module in use, such as ``"numpy"`` or ``"cupy"``."""
+    """Return the name of the array module in use, such as ``"numpy"`` or ``"cupy"``."""
     return str(_in_use._module.__name__)
 
 

@@ -20,7 +20,7 @@ def column_sums(x: Array) -> Array:
 
 
 def sigmoid(x: Array) -> Array:
-    """Logistic function 1 / (1 + exp(-x)), by way of tanh, which never overflows.
+    """Return the logistic function 1 / (1 + exp(-x)), by way of tanh, which never overflows.
 
     >>> sigmoid(xp.asarray([0.0, 1e4]))
     array([0.5, 1. ])
@@ -29,7 +29,7 @@ def sigmoid(x: Array) -> Array:
 
 
 def sigmoid_grad(y: Array) -> Array:
-    """Derivative of the sigmoid, from its output y: y (1 - y), of the same shape."""
+    """Return the derivative of the sigmoid, from its output y: y (1 - y), of the same shape."""
     return y * (1 - y)
 
 
@@ -53,7 +53,7 @@ def relu_grad(y: Array) -> Array:
 
 
 def softmax(x: Array) -> Array:
-    """Probabilities from scores (..., V), over the last axis.
+    """Return probabilities from scores (..., V), over the last axis.
 
     The largest score is subtracted first: it cancels, and nothing overflows.
 
@@ -93,7 +93,7 @@ def softmax_grad(dy: Array, y: Array) -> Array:
 
 
 def log_softmax(x: Array) -> Array:
-    """Logarithms of the probabilities from scores (..., V), over the last axis.
+    """Return logarithms of the probabilities from scores (..., V), over the last axis.
 
     >>> log_softmax(xp.asarray([[1000.0, 1000.0]])).round(3)
     array([[-0.693, -0.693]])
@@ -113,7 +113,7 @@ def softplus(x: Array) -> Array:
 
 
 def split_gates(a: Array, gates: int) -> list[Array]:
-    """Equal blocks of the last axis, as views: (..., gates * H) to a list of (..., H).
+    """Return equal blocks of the last axis, as views: (..., gates * H) to a list of (..., H).
 
     Examples
     --------

@@ -12,7 +12,7 @@ from deepnlp.backend.checks import check_memory, check_shape
 
 
 def uniform(shape: tuple[int, ...], bound: float, rng: Rng = None, dtype: Any = "float32") -> Array:
-    """Weights of a shape, drawn from U(-bound, bound).
+    """Return weights of a shape, drawn from U(-bound, bound).
 
     >>> bool(abs(uniform((3, 4), 0.1)).max() <= 0.1)
     True
@@ -23,7 +23,7 @@ def uniform(shape: tuple[int, ...], bound: float, rng: Rng = None, dtype: Any = 
 
 
 def normal(shape: tuple[int, ...], std: float, rng: Rng = None, dtype: Any = "float32") -> Array:
-    """Weights of a shape, drawn from N(0, std^2).
+    """Return weights of a shape, drawn from N(0, std^2).
 
     >>> normal((3, 4), 0.01).shape
     (3, 4)

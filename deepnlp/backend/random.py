@@ -63,7 +63,7 @@ def host_generator(rng: Generator | None) -> Generator:
 
 
 def philox_uint16(key: int, counter: int, size: int) -> numpy.ndarray[Any, Any]:
-    """Random 16-bit integers that are a pure function of (key, counter).
+    """Return random 16-bit integers that are a pure function of (key, counter).
 
     Philox is counter-based: it has no state but these two numbers (Salmon, Moraes, Dror, Shaw
     2011, "Parallel random numbers: as easy as 1, 2, 3").

@@ -95,7 +95,7 @@ def check_inputs(layer: Any, inputs: Mapping[str, Any]) -> None:
 
 
 def shape(text: str, sizes: dict[str, int]) -> tuple[int, ...]:
-    """Numbers for letters: ``"D,4H"`` with D = 3, H = 5 is (3, 20)."""
+    """Return numbers for letters: ``"D,4H"`` with D = 3, H = 5 is (3, 20)."""
     axes = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d*)\s*([A-Za-z]\w*)?\s*", part)

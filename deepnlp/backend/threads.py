@@ -391,7 +391,7 @@ def one_blas_thread() -> AbstractContextManager[None]:
 
 
 def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
-    """Slices of rows, each small enough to stay in the cache of one core.
+    """Return slices of rows, each small enough to stay in the cache of one core.
 
     A formula of several operations, applied block by block, reads and writes memory once instead
     of once per operation.
@@ -432,5 +432,5 @@ def even_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
 
 
 def slices(size: int, width: int) -> list[Any]:
-    """Slices of an axis, each ``width`` long but the last."""
+    """Return slices of an axis, each ``width`` long but the last."""
     return [slice(start, start + width) for start in range(0, size, width)]

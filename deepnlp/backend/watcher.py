@@ -44,7 +44,7 @@ def _ancestors() -> Iterator[tuple[int, str]]:
 
 
 def _stat(pid: int) -> tuple[str, list[str]]:
-    """Name of a process, and further fields, which begin with its state."""
+    """Return the name of a process, and further fields, which begin with its state."""
     program, _, fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
     return program.partition("(")[2], fields.split()
 

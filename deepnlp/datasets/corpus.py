@@ -54,7 +54,7 @@ class Splits:
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
     def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes, for the log of a run.
+        """Return the name, fingerprint and sizes, for the log of a run.
 
         Examples
         --------

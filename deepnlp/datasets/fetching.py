@@ -152,7 +152,7 @@ def state_of(file: DataFile, folder: Path) -> str:
 
 
 def _bases(mirrors: Sequence[str]) -> list[str]:
-    """Addresses of mirrors, each ending in a slash."""
+    """Return addresses of mirrors, each ending in a slash."""
     given = list(mirrors) or [base for base in [os.environ.get("DEEPNLP_MIRROR", "")] if base]
     for base in given:
         if not is_secure(base, loopback=True):

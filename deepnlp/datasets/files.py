@@ -27,7 +27,7 @@ SPLIT_WORDS: dict[str, list[str]] = SOURCES.pop("splits")  # in a file's name sa
 
 
 def data_folder(data: Folder = None) -> Path:
-    """Folder that holds the data sets.
+    """Return the folder that holds the data sets.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def data_folder(data: Folder = None) -> Path:
 
 
 def find_file(folder: Path, relative: str) -> Path:
-    """Path of a file of a known data set, or of the same file with ``.gz`` added.
+    """Return the path of a file of a known data set, or of the same file with ``.gz`` added.
 
     >>> find_file(Path(__file__).parent, "files.py").name
     'files.py'
@@ -80,7 +80,7 @@ def located(plain: Path) -> Path | None:
 def files_of(
     name_or_path: NameOrPath, kind: str, what: str, data: Folder = None, ending: str | None = None
 ) -> tuple[str, dict[str, list[Path]]]:
-    """Name and files, by split, of a known source of a kind, or of a path.
+    """Return the name and files, by split, of a known source of a kind, or of a path.
 
     With an ending also of several paths, with commas between, or of a folder. Where the names in a
     folder do not say which split they are, those with the ending stand under ``all``.
@@ -162,7 +162,7 @@ def read_text(path: Path, encoding: str | None = None, keep_returns: bool = Fals
 
 
 def lines_of(text: str) -> list[str]:
-    r"""Lines of a text, blank ones included.
+    r"""Return lines of a text, blank ones included.
 
     Only a line feed ends a line: :meth:`str.splitlines` would also cut at characters that corpora
     have inside their lines, such as U+2028.
@@ -174,7 +174,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
-    """Lines of a text file with their numbers, from 1; blank ones at its end are none.
+    """Return lines of a text file with their numbers, from 1; blank ones at its end are none.
 
     >>> next(numbered_lines(Path(__file__)))[0]
     1

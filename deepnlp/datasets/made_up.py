@@ -32,7 +32,7 @@ MOST_TRIES = 100  # draws for each pair that is wanted, before giving up
 
 
 def addition(n: int, digits: int = 3, seed: int = 0) -> list[Pair]:
-    """Sums of two whole numbers, each with 1 to ``digits`` digits: ``("16+75", "91")``.
+    """Return sums of two whole numbers, each with 1 to ``digits`` digits: ``("16+75", "91")``.
 
     How many digits a number has is drawn first, so that short numbers are not rare. No sum occurs
     twice, and of a + b and b + a only one.
@@ -138,7 +138,7 @@ def _different(draw: Callable[[], Drawn], n: int, most: int, what: str) -> list[
 def spiral(
     n_per_class: int = 100, classes: int = 3, rng: np.random.Generator | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Points on the arms of a spiral, one arm per class: no straight line separates them.
+    r"""Return points on the arms of a spiral, one arm per class: no straight line separates them.
 
     .. math:: x = r (\sin\theta, \cos\theta), \quad \theta = 4 j + 4 r + 0.2 \epsilon
 

@@ -224,7 +224,7 @@ def _read(
 def _pairs_in(
     path: Path, separator: str, column: str | None, encoding: str | None
 ) -> Iterator[Pair]:
-    """Pairs from a file that holds source and target in each line, or row."""
+    """Return pairs from a file that holds source and target in each line, or row."""
     if column or is_table(path, (".csv", *JSON)):
         lines = rows(path, column, ("source", "target"), encoding)
     else:

@@ -63,7 +63,7 @@ def split_of(document: str) -> str:
 
 
 def documents() -> Iterator[tuple[str, str]]:
-    """Names and texts of all modules and topics, in the order of their names.
+    """Return names and texts of all modules and topics, in the order of their names.
 
     >>> name, text = next(documents())
     >>> name
@@ -93,7 +93,7 @@ def has_sources() -> bool:
 
 
 def kept() -> Iterator[tuple[str, list[str]]]:
-    """Names and sentences of the documents in ``pydocs.txt.gz``, as Python 3.11 had them.
+    """Return names and sentences of the documents in ``pydocs.txt.gz``, as Python 3.11 had them.
 
     >>> name, lines = next(kept())
     >>> name, lines[0]
@@ -106,7 +106,7 @@ def kept() -> Iterator[tuple[str, list[str]]]:
 
 
 def docstrings(source: bytes) -> list[str]:
-    r"""Docstrings of a module, its classes and functions, in the order of the file.
+    r"""Return docstrings of a module, its classes and functions, in the order of the file.
 
     >>> docstrings(b'def f():\n    "Do it."\n')
     ['Do it.']
@@ -132,7 +132,7 @@ def _docstrings(node: ast.AST) -> Iterator[str]:
 
 
 def english(text: str) -> list[str]:
-    r"""Sentences of a docstring or a topic, without markup and code.
+    r"""Return sentences of a docstring or a topic, without markup and code.
 
     >>> english("Title\n=====\n\nReturn *x* as a :class:`str`. Raise if\nempty.\n\n>>> f(1)\n2")
     ['Title', 'Return x as a str.', 'Raise if empty.']
@@ -173,7 +173,7 @@ def _is_english(tokens: list[str]) -> bool:
 
 @functools.cache
 def pydocs_sentences() -> dict[str, tuple[str, ...]]:
-    """Sentences of the corpus by split, in the order of the documents, repeats included.
+    """Return sentences of the corpus by split, in the order of the documents, repeats included.
 
     Reading the library takes seconds, so a process does it once.
     """

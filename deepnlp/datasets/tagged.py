@@ -76,7 +76,7 @@ class TaggedText(Splits):
     unit = "sentences"
 
     def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Ids and tags of each sentence; -1, which no loss counts, where there is no tag."""
+        """Return ids and tags of each sentence; -1, which no loss counts, where there is no tag."""
 
         def tag(word: str) -> int:
             has_tag = LETTER.search(word) and word != UNK
@@ -168,12 +168,12 @@ def load_tagged(
 
 
 def _words(lines: Iterable[str]) -> list[Words]:
-    """Words of each line as they are written."""
+    """Return words of each line as they are written."""
     return [tuple(written_words(line)) for line in lines]
 
 
 def _wiki_sentences(text: str) -> Iterator[Words]:
-    """Sentences of WikiText, whose tokens stand apart already, without its titles."""
+    """Return sentences of WikiText, whose tokens stand apart already, without its titles."""
     for line in lines_of(text):
         if not line.startswith(" = "):
             yield from filter(None, (tuple(part.split()) for part in SENTENCE_END.split(line)))

@@ -12,7 +12,7 @@ from deepnlp.vectors import WordVectors
 def load_vectors(
     path: str | os.PathLike[str], vocab: Vocabulary, rng: np.random.Generator | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Embedding matrix of a vocabulary from a file of word vectors.
+    r"""Return the embedding matrix of a vocabulary from a file of word vectors.
 
     The file is one that ``deepnlp.vectors.WordVectors.load`` reads. Words of the vocabulary that it
     lacks are drawn from a normal distribution with mean 0 and the standard deviation of the numbers

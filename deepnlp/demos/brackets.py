@@ -26,7 +26,7 @@ class Group:
 
 
 def distances(tokens: Sequence[str]) -> list[int]:
-    """Words since the bracket that is open when a token comes; 0 where none is.
+    """Count the words since the bracket that is open when a token comes; 0 where none is.
 
     >>> distances("f ( x ) <eos>".split())
     [0, 0, 1, 2, 0]

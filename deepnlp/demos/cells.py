@@ -88,7 +88,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Left all cells over time, right the LSTM over the scale of W_h."""
+        """Draw all cells over time on the left, the LSTM over the scale of W_h on the right."""
         message = (
             "The gradient of an LSTM can vanish and explode, too: by its forget bias and the size "
             f"of $W_h$,\n{self.config.sweep_steps} steps leave from {_power(self.sweep.min())} to "
@@ -154,7 +154,7 @@ def run(config: Config) -> Outcome:
 
 
 def _data(config: Config, T: int) -> tuple[list[Array], Array]:
-    """Inputs of T steps, each (N, H), and a gradient with respect to the last h (N, H)."""
+    """Return inputs of T steps, each (N, H), and a gradient with respect to the last h (N, H)."""
     rng = np.random.default_rng(config.seed + 1)
     xs = asarray(rng.standard_normal((T, config.N, config.H)))
     return list(xs), asarray(rng.standard_normal((config.N, config.H)))
@@ -177,7 +177,7 @@ def _share_left(layer: Any, xs: list[Array], dh: Array, path: str = "both") -> H
 
 
 def _norm(gradient: Array) -> float:
-    """Frobenius norm, of numbers so small that their squares would be zero, too."""
+    """Return the Frobenius norm, of numbers so small that their squares would be zero, too."""
     size = xp.abs(gradient).max()
     return float(size * xp.sqrt(xp.sum((gradient / size) ** 2)))
 

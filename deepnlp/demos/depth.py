@@ -61,7 +61,7 @@ class Outcome(Result):
         return f"{told}\n\n{number_table(['>blocks', *columns], rows, '.2g')}"
 
     def figure(self) -> Figure:
-        """Left the positions, right the gradient."""
+        """Draw the positions on the left, the gradient on the right."""
         ends = ", ".join(f"{of[-1]:.2g} with {name}" for name, of in self.apart.items())
         blocks = self.config.blocks
         message = f"Words are lost without roads, not the gradient: after {blocks} blocks positions"

@@ -80,7 +80,7 @@ class Outcome(Result):
     adding: dict[str, list[float]]
 
     def table(self) -> str:
-        """Accuracy by distance for both tasks."""
+        """Tabulate accuracy by distance for both tasks."""
         parts = [f"for example: {self.example}"]
         for name, task in TASKS.items():
             distances, found = self._of(name)
@@ -91,7 +91,7 @@ class Outcome(Result):
         return "\n\n".join(parts)
 
     def figure(self) -> Figure:
-        """Accuracy over the distance, a panel for each task."""
+        """Draw accuracy over the distance, a panel for each task."""
         places = (0.06, 0.15, 0.32, 0.61), (0.555, 0.15, 0.32, 0.61)
         figure, panels = canvas(self._message(), (12.5, 5.4), *places)
         for axes, (name, task) in zip(panels, TASKS.items(), strict=True):
@@ -123,7 +123,7 @@ class Outcome(Result):
         return "Where the RNN fails, the LSTM still remembers:\n" + ", and ".join(won)
 
     def _of(self, task: str) -> tuple[tuple[int, ...], dict[str, list[float]]]:
-        """Distances of a task, and the accuracies there."""
+        """Return distances of a task, and the accuracies there."""
         return getattr(self.config, f"{task}_distances"), getattr(self, task)
 
 
@@ -151,7 +151,7 @@ def run(config: Config) -> Outcome:
 
 
 def names_batch(rng: Generator, N: int, distance: int) -> tuple[HostArray, HostArray]:
-    """Sentences that begin with a name and end in "NAME said hi to", the name being another.
+    """Return sentences that begin with a name and end in "NAME said hi to", the name being another.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ TASKS = {
 
 
 def _net(config: Config, task: Task, cell: str, distance: int, rng: Generator) -> Sequential:
-    """Layers that read a sequence and answer from its last state."""
+    """Return layers that read a sequence and answer from its last state."""
     D, H, bias = (config.H // 2 if task.words else 2), config.H, float(np.log(distance))
     own = np.random.default_rng(config.seed)
     layer: Layer
@@ -309,7 +309,7 @@ def _net(config: Config, task: Task, cell: str, distance: int, rng: Generator) -
 
 
 def _accuracy(config: Config, name: str, cell: str, distance: int) -> float:
-    """Share of right answers on fresh examples, after learning until it is solved."""
+    """Return the share of right answers on fresh examples, after learning until it is solved."""
     rng, task = np.random.default_rng(config.seed + distance), TASKS[name]
     net = _net(config, task, cell, distance, rng)
     optimizer, accuracies = Adam(net.parameters(), lr=config.lr), []

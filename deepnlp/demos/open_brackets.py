@@ -79,7 +79,7 @@ class Outcome(Result):
         return number_table(["", *(f">{cell.upper()}" for cell in self.groups)], rows, ".3f")
 
     def figure(self) -> Figure:
-        """Surprisal of the closing bracket over the distance."""
+        """Draw surprisal of the closing bracket over the distance."""
         return curves(
             {
                 cell.upper(): ([g.distance for g in groups], [g.mean for g in groups])

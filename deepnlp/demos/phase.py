@@ -66,7 +66,7 @@ class Outcome(Result):
         return float(self.g[k] + part * (self.g[k + 1] - self.g[k]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON, with the scales at which each quantity passes 1."""
+        """Return lists and numbers, for JSON, with the scales at which each quantity passes 1."""
         return {**super().to_dict(), "passes_1_at": self._crossings()}
 
     def _crossings(self) -> dict[str, float]:
@@ -79,7 +79,7 @@ class Outcome(Result):
         return {name: self.crossing(one) for name, one in values.items()}
 
     def table(self) -> str:
-        """Medians by scale, and where each passes 1."""
+        """Tabulate medians by scale, and where each passes 1."""
         shown = np.unique(np.linspace(0, len(self.g) - 1, 11).astype(int))
         columns = [self.largest, self.radius, self.linear, self.tanh]
         rows = [[f"{self.g[k]:.2f}", *(np.median(of[k]) for of in columns)] for k in shown]
@@ -93,7 +93,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Growth per step over g, a dot for each matrix."""
+        """Draw growth per step over g, a dot for each matrix."""
         singular, radius = self.crossing(self.largest), self.crossing(self.radius)
         g, repeated = self.g.tolist(), np.repeat(self.g, self.config.matrices).tolist()
         values = {"linear": self.linear, "tanh": self.tanh}

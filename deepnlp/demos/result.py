@@ -56,7 +56,7 @@ class Line(NamedTuple):
 
 
 def lines_of(x: Any, values: Mapping[str, Any], looks: Iterable[tuple[str, str]]) -> list[Line]:
-    """Lines over one x, by the text at their ends, each with its colour and style."""
+    """Return lines over one x, by the text at their ends, each with its colour and style."""
     pairs = zip(values.items(), looks, strict=False)
     return [Line(x, y, colour, text, style) for (text, y), (colour, style) in pairs]
 

@@ -65,7 +65,7 @@ class Outcome(Result):
         return float(np.mean(self.radius[self.stretching] < 1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON: all that the table says."""
+        """Return lists and numbers, for JSON: all that the table says."""
         return {
             **super().to_dict(),
             "share_with_singular_value_above_1": float(np.mean(self.stretching)),
@@ -94,7 +94,7 @@ class Outcome(Result):
         return self.start * sigma**t, self.start * rho**t
 
     def figure(self) -> Figure:
-        """Above the book's experiment, below the random matrices."""
+        """Draw the book's experiment above, the random matrices below."""
         places = (0.11, 0.56, 0.6, 0.29), (0.11, 0.07, 0.6, 0.36)
         figure, (above, below) = canvas(self._message(), (7.4, 8.4), *places)
         steps = np.arange(self.config.T + 1)

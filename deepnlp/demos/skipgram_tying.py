@@ -62,7 +62,7 @@ class Outcome(Result):
     beside: dict[str, list[float]]
 
     def table(self) -> str:
-        """Divergences by size, then what stands beside a word."""
+        """Tabulate divergences by size, then what stands beside a word."""
         sizes = ["", *(f">D = {D}" for D in self.config.sizes)]
         divergence = [[TIES[tie], *values] for tie, values in self.divergence.items()]
         beside = [[name, *values] for name, values in self.beside.items()]
@@ -74,7 +74,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Above the divergence over the size, below what stands beside a word."""
+        """Draw the divergence over the size above, and what stands beside a word below."""
         places = (0.09, 0.52, 0.66, 0.31), (0.09, 0.06, 0.88, 0.33)
         figure, (above, below) = canvas(self._message(), (8.0, 7.2), *places)
         texts = {f"{TIES[tie]}: {of[-1]:.3f}": of for tie, of in self.divergence.items()}

@@ -65,7 +65,7 @@ def evaluating(model: Kind) -> Iterator[Kind]:
 
 
 def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None = None) -> float:
-    r"""Perplexity of a text: how many words the model hesitates between, on average.
+    r"""Return the perplexity of a text: how many words the model hesitates between, on average.
 
     .. math:: \mathrm{ppl} = \exp\Big(-\frac{1}{n - 1} \sum_{t=1}^{n-1}
         \log p(w_t \mid w_0 \dots w_{t-1})\Big)
@@ -223,7 +223,7 @@ class Score:
 
 
 def score(model: RNNLM, text: str) -> Score:
-    r"""Surprisal of every word of a text, in bits.
+    r"""Return the surprisal of every word of a text, in bits.
 
     .. math:: s_t = -\log_2 p(w_t \mid \texttt{<eos>}, w_1 \dots w_{t-1})
 

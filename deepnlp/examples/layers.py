@@ -217,7 +217,7 @@ def _rows_in_part(tie: str) -> Example:
 
 
 def _windows(rng: Generator, s: Sizes) -> Inputs:
-    """Ids (N, T) and those that follow."""
+    """Return ids (N, T) and those that follow."""
     ids = rng.integers(0, s.V, size=(s.N, s.T + 1))
     return asarray(ids[:, :-1]), asarray(ids[:, 1:])
 

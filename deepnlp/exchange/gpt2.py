@@ -126,7 +126,7 @@ def _read_tensors(path: Path) -> dict[str, HostArray]:
 
 
 def _options(config: Mapping[str, Any], tensors: Mapping[str, HostArray]) -> dict[str, Any]:
-    """Arguments of a GPT: sizes from the tensors, which the config must agree with."""
+    """Return arguments of a GPT: sizes from the tensors, which the config must agree with."""
     for name, value in FIXED.items():
         if config.get(name, value) != value:
             said = f"{CONFIG} says {name} = {config[name]!r}"

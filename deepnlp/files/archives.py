@@ -90,7 +90,7 @@ def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str,
 
 
 def digest(arrays: Mapping[str, HostArray], head: Mapping[str, Any]) -> str:
-    """SHA-256 over the JSON text and the names, types, shapes and bytes of all arrays.
+    """Return the SHA-256 over the JSON text and the names, types, shapes and bytes of all arrays.
 
     >>> digest({}, {"step": 7})[:12]
     '233447365968'

@@ -114,7 +114,7 @@ def _lock(file: BinaryIO) -> bool:
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """Strictly valid JSON: a number that is not finite becomes null.
+    """Return strictly valid JSON: a number that is not finite becomes null.
 
     >>> to_json({"perplexity": float("inf"), "epoch": 1})
     '{"perplexity": null, "epoch": 1}'

@@ -324,7 +324,7 @@ def take_rows(state: Any, rows: Sequence[int]) -> Any:
 
 
 def never(banned: Sequence[int], start_id: int, end_id: int) -> tuple[int, ...]:
-    """Ids that may not be chosen: the banned ones, and the mark of the beginning."""
+    """Return ids that may not be chosen: the banned ones, and the mark of the beginning."""
     for name, mark in (("start_id", start_id), ("end_id", end_id)):
         check_number(name, mark, whole=True)
     check_banned(banned)

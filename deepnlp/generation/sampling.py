@@ -207,7 +207,7 @@ def _keep(probabilities: Probabilities, ids: NDArray[np.intp]) -> Probabilities:
 
 
 def _invert(probabilities: Probabilities, u: float) -> int:
-    """First id at which the cumulative sum exceeds u times the whole sum."""
+    """Return the first id at which the cumulative sum exceeds u times the whole sum."""
     cumulative = np.cumsum(probabilities)
     id_ = int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))
     if id_ < len(probabilities):
@@ -291,7 +291,7 @@ class Sampler:
         self.probabilities(np.zeros(max(self.banned, default=0) + 2))
 
     def probabilities(self, logits: NDArray[Any]) -> Probabilities:
-        """Probability with which each word is chosen.
+        """Return the probability with which each word is chosen.
 
         Parameters
         ----------
@@ -336,7 +336,7 @@ class Sampler:
         return draw(self.probabilities(logits), rng)
 
     def _allowed(self, logits: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Scores in which no banned word can win, and the highest of them."""
+        """Return scores in which no banned word can win, and the highest of them."""
         z = _one_row(logits)
         check_banned(self.banned, len(z))
         for id_ in self.banned:

@@ -266,7 +266,7 @@ def generate_batch(
 
 
 def vocabulary_of(model: RNNLM) -> Vocabulary:
-    """Vocabulary of a model, or an error that says what to do without one.
+    """Return the vocabulary of a model, or an error that says what to do without one.
 
     Parameters
     ----------

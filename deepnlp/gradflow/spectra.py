@@ -13,7 +13,7 @@ class Measured:
     """Measurements as fields of a dataclass."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON."""
+        """Return lists and numbers, for JSON."""
         return {name: _plain(value) for name, value in vars(self).items()}
 
 

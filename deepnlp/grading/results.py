@@ -59,7 +59,7 @@ class Submission:
         return cells
 
     def digest(self) -> str:
-        """Digest of the content."""
+        """Return the digest of the content."""
         try:
             return sha256(b"".join(map(content_of, self.files))).hexdigest()
         except (OSError, ValueError) as error:
@@ -247,5 +247,5 @@ def _state(marks: Sequence[Mark]) -> str:
 
 
 def _rows(rows: Iterable[tuple[str, str]]) -> str:
-    """Rows of a table, in HTML: a name, and what stands beside it."""
+    """Return rows of a table, in HTML: a name, and what stands beside it."""
     return "\n".join(f"<tr><td>{name}<td>{cells}</tr>" for name, cells in rows)

@@ -233,7 +233,7 @@ class GeneralAttention(DotAttention):
     def init(
         cls, Hq: int, H: int, rng: Rng = None, dtype: Any = "float32", scale: float = 1.0
     ) -> Self:
-        """Fresh weights from U(-1/sqrt(H), 1/sqrt(H)).
+        """Draw fresh weights from U(-1/sqrt(H), 1/sqrt(H)).
 
         Parameters
         ----------

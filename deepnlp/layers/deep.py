@@ -95,7 +95,7 @@ class TimeDeepTransition(TimeRecurrent):
         shortcut: bool = False,
         **options: Any,
     ) -> Self:
-        """Fresh weights: matrices from U(-1/sqrt(H), 1/sqrt(H)), biases zero.
+        """Draw fresh weights: matrices from U(-1/sqrt(H), 1/sqrt(H)), biases zero.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ def transition_step(
 def transition_step_backward(
     dh: Array, z: list[Array], Wh: Array, Ws: list[Array], _bs: list[Array], S: Array | None
 ) -> tuple[list[Array], States]:
-    """Back through :func:`transition_step`: da_1 ... da_L and dh_prev, (N, H) each."""
+    """Go back through :func:`transition_step`: da_1 ... da_L and dh_prev, (N, H) each."""
     # z_L = tanh(a_L) is the state
     da = [dh * tanh_grad(z[-1])]
     for W, z_k in zip(Ws[::-1], z[-2::-1], strict=True):

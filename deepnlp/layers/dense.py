@@ -64,7 +64,7 @@ class Affine(Layer):
     def init(
         cls, D: int, M: int, rng: Rng = None, dtype: Any = "float32", bias: bool = True
     ) -> Self:
-        """Fresh weights: W from U(-1/sqrt(D), 1/sqrt(D)), b zero.
+        """Draw fresh weights: W from U(-1/sqrt(D), 1/sqrt(D)), b zero.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class MatMul(Affine):
     def init(  # type: ignore[override]
         cls, D: int, M: int, rng: Rng = None, dtype: Any = "float32"
     ) -> Self:
-        """Fresh weights from U(-1/sqrt(D), 1/sqrt(D)).
+        """Draw fresh weights from U(-1/sqrt(D), 1/sqrt(D)).
 
         Parameters
         ----------

@@ -80,7 +80,7 @@ class FeedingDecoder(ReadingDecoder):
         return xp.concatenate(dx[::-1], axis=1), dmemory
 
     def _first_fed_backward(self, dfed: Array) -> None:
-        """Back through :meth:`_first_fed`; zeros have no gradient."""
+        """Go back through :meth:`_first_fed`; zeros have no gradient."""
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """y (N, M) of one step, from x (N, D)."""

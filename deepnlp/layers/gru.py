@@ -61,7 +61,7 @@ def gru_step(
 def gru_step_backward(
     dh: Array, saved: States, Wh: Array, _bh: Array | None, reset_after: bool
 ) -> tuple[States, States]:
-    """Back through :func:`gru_step`, last line first, from dh (N, H).
+    """Go back through :func:`gru_step`, last line first, from dh (N, H).
 
     Gives (da, dp), (N, 3H) each, the gradients with respect to the input's part and to the products
     with Wh, or (da,) where they are the same; and dh_prev (N, H).
@@ -130,7 +130,7 @@ class GRUWeights(Recurrent):
         reset_after: bool = False,
         **options: Any,
     ) -> Self:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b (and bh) zero.
+        """Draw fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b (and bh) zero.
 
         Parameters
         ----------

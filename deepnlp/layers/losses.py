@@ -52,7 +52,7 @@ def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Any]:
 
 @back_of(softmax_nll)
 def softmax_nll_backward(s: Array, t: Array, saved: Any, dnll: Array) -> Array:
-    """Back through :func:`softmax_nll`: ds_nj = dnll_n (p_nj - [j = t_n]).
+    """Go back through :func:`softmax_nll`: ds_nj = dnll_n (p_nj - [j = t_n]).
 
     s is overwritten with p - onehot(t). Returned is the factor (n,) of each row, so that the
     gradient is ``factor[:, None] * s``; a product with ds can apply the factor to its other side.
@@ -134,7 +134,7 @@ class SoftmaxWithLoss(Layer):
         return (nll * counts).reshape(targets.shape)
 
     def _nll(self, logits: Array, targets: Array) -> tuple[Array, Array, tuple[Array, Array, Any]]:
-        """Losses (n,), whether each counts (n,), and what backward needs."""
+        """Return losses (n,), whether each counts (n,), and what backward needs."""
         self._expect("logits", logits, "... V", "floating-point numbers")
         t, counts = rows_that_count(self, targets, logits, logits.shape[-1])
         s = rows(logits).copy()  # the caller's array is not changed
@@ -256,7 +256,7 @@ class AffineSoftmaxWithLoss(Layer):
         return dx
 
     def _targets(self, x: Array, targets: Array) -> tuple[Array, Array]:
-        """Targets (n,), zero where ignored, and whether each counts (n,)."""
+        """Return targets (n,), zero where ignored, and whether each counts (n,)."""
         D, V = self.W.shape
         self._expect("x", x, "... D", "floating-point numbers", D=D)
         return rows_that_count(self, targets, x, V)

@@ -57,7 +57,7 @@ def lstm_step(a: Array, h_prev: Array, c_prev: Array, Wh: Array) -> tuple[States
 
 
 def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[States, States]:
-    """Back through :func:`lstm_step`, from its last line to its first.
+    """Go back through :func:`lstm_step`, from its last line to its first.
 
     A name such as dh stands for dL/dh, the gradient of the loss L with respect to h. Takes dh and
     dc (N, H); dc is what comes from later steps. Gives da (N, 4H), in a tuple since other cells
@@ -117,7 +117,7 @@ class LSTMWeights(Recurrent):
         scheme: str = "uniform",
         **options: Any,
     ) -> Self:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero but for the gate f.
+        """Draw fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero but for the gate f.
 
         Parameters
         ----------

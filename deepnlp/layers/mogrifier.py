@@ -165,7 +165,7 @@ class TimeMogrifierLSTM(TimeLSTM):
         scheme: str = "uniform",
         **options: Any,
     ) -> Self:
-        """Fresh weights: as of an LSTM, and L and R from U(-1/sqrt(fan-in), 1/sqrt(fan-in)).
+        """Draw fresh weights: as of an LSTM, and L and R from U(-1/sqrt(fan-in), 1/sqrt(fan-in)).
 
         Parameters
         ----------

@@ -293,7 +293,7 @@ class MultiHeadAttention(HeadedAttention):
         bias: bool = True,
         **options: Any,
     ) -> Self:
-        """Fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
+        """Draw fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
 
         Parameters
         ----------
@@ -443,7 +443,7 @@ class CrossAttention(HeadedAttention):
         bias: bool = True,
         **options: Any,
     ) -> Self:
-        """Fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
+        """Draw fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
 
         Parameters
         ----------

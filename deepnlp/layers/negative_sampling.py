@@ -14,7 +14,7 @@ def dots(h: Array, y: Array) -> Array:
 
 
 def dots_backward(ds: Array, h: Array, y: Array, dy: Array) -> Array:
-    """Back through :func:`dots`: dh (N, B, D); dy (N, K, D) is written."""
+    """Go back through :func:`dots`: dh (N, B, D); dy (N, K, D) is written."""
     # s = h y^T: dy = ds^T h, dh = ds y; of one row or one id these are outer products
     ds_T, (_, B, K) = ds.transpose(0, 2, 1), ds.shape
     (xp.multiply if B == 1 else xp.matmul)(ds_T, h, out=dy)

@@ -82,7 +82,7 @@ class PositionalEmbedding(Positions):
 
     @classmethod
     def init(cls, C: int, D: int, rng: Rng = None, dtype: Any = "float32") -> Self:
-        """Fresh weights from N(0, 0.02^2) for C places and D numbers each.
+        """Draw fresh weights from N(0, 0.02^2) for C places and D numbers each.
 
         Parameters
         ----------

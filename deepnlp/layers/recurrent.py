@@ -74,7 +74,7 @@ class Recurrent(Layer):
         scheme: str = "uniform",
         **options: Any,
     ) -> Self:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
+        """Draw fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Recurrent(Layer):
         return a.astype(xp.result_type(a.dtype, self.Wh.dtype), copy=False)
 
     def _input_product_backward(self, x: Array, da: Array) -> Array:
-        """Back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
+        """Go back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
         # a = x Wx + b
         self.b.accumulate(column_sums(da))
         if self.Wx is None:
@@ -340,7 +340,7 @@ class TimeRecurrent(Recurrent):
         return y[:, 0], twin.state
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
-        """Gradients with respect to the final state: zeros where none are given."""
+        """Return gradients with respect to the final state: zeros where none are given."""
         final = {name: xp.zeros((N, self.H), dtype=dtype) for name in self._states}
         for name, gradient in self._by_name("d", N, dh, dc).items():
             final[name] += gradient

@@ -40,7 +40,7 @@ def rnn_step(a: Array, h_prev: Array, Wh: Array, activation: str) -> tuple[State
 def rnn_step_backward(
     dh: Array, saved: States, Wh: Array, activation: str
 ) -> tuple[States, States]:
-    """Back through :func:`rnn_step`, last line first: da and dh_prev (N, H) from dh (N, H)."""
+    """Go back through :func:`rnn_step`, last line first: da and dh_prev (N, H) from dh (N, H)."""
     (h,) = saved
     # h = f(a): dh times the slope of f, which its value h tells
     da = dh * (tanh_grad(h) if activation == "tanh" else relu_grad(h))

@@ -131,7 +131,7 @@ class TimeStacked(Layer):
             layer.keep_state()
 
     def start(self, N: int) -> list[States]:
-        """States of zeros, a tuple for each layer."""
+        """Return states of zeros, a tuple for each layer."""
         return [layer.start(N) for layer in self.layers]
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:

@@ -280,7 +280,7 @@ class TransformerBlock(Layer):
         dtype: Any = "float32",
         **options: Any,
     ) -> Self:
-        """Fresh weights, as the parts draw them.
+        """Draw fresh weights, as the parts draw them.
 
         Parameters
         ----------
@@ -320,7 +320,7 @@ class TransformerBlock(Layer):
         return self.feed_forward.forward(self.attention.forward(x, mask))
 
     def backward(self, dy: Array) -> Array:
-        """Back through both."""
+        """Go back through both."""
         self.saved()
         dx: Array = self.attention.backward(self.feed_forward.backward(dy))
         return dx
@@ -401,7 +401,7 @@ class TransformerDecoderBlock(TransformerBlock):
         return self.feed_forward.forward(self.cross.forward(u, memory, mask))
 
     def backward(self, dy: Array) -> Any:
-        """Back through all three; the memory was read by the cross-attention alone."""
+        """Go back through all three; the memory was read by the cross-attention alone."""
         self.saved()
         du, dmemory = self.cross.backward(self.feed_forward.backward(dy))
         return self.attention.backward(du), dmemory

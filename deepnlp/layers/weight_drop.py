@@ -77,7 +77,7 @@ class WeightDrop(Layer):
         return self.layer.forward(x, lengths)
 
     def backward(self, dhs: Array, dh: Array | None = None, dc: Array | None = None) -> Array:
-        """Back through the layer with the mask of its forward."""
+        """Go back through the layer with the mask of its forward."""
         (self._Wh.mask,) = self.saved()
         return self.layer.backward(dhs, dh, dc)
 

@@ -146,7 +146,7 @@ class GPT(LayeredModel):
             return self.output.forward(self._features(ids), targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output and every layer, last to first."""
+        """Go back through the output and every layer, last to first."""
         with one_blas_thread():
             dh = self.output.backward(dloss)
             with later():  # the gradients of weights, while that of x goes down

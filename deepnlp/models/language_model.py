@@ -24,7 +24,7 @@ class LanguageModel(Model):
     _follows = ((("start", "step"), ("forward", "logits")), (("losses",), ("logits",)))
 
     def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V) from integers (N, T), with nothing saved."""
+        """Return scores of the next words (N, T, V) from integers (N, T), with nothing saved."""
         raise TypeError(f"{type(self).__name__} has no logits")
 
     def losses(self, ids: Array, targets: Array) -> Array:
@@ -56,7 +56,7 @@ class LanguageModel(Model):
         return state
 
     def _general_step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step.
+        """Return scores of the next words (N, V) and the new state, from the ids (N,) of one step.
 
         The state is all that has been read, and it is read again at every step: right however far
         the model looks back, but slow for long texts.
@@ -68,7 +68,7 @@ class LanguageModel(Model):
         return xp.stack([twin._last_scores(text) for text in state]), state
 
     def _last_scores(self, text: tuple[int, ...]) -> Array:
-        """Scores (V,) of what follows a text, read from its beginning."""
+        """Return scores (V,) of what follows a text, read from its beginning."""
         self.reset_state()
         return self.logits(asarray([text]))[0, -1]
 
@@ -92,12 +92,12 @@ class LayeredModel(LanguageModel):
             return self._features(ids)
 
     def losses(self, ids: Array, targets: Array) -> Array:
-        """Cross-entropy of each next word (N, T), with nothing saved for a backward."""
+        """Return the cross-entropy of each next word (N, T), with nothing saved for a backward."""
         with no_backward():
             return self.output.losses(self.hidden(ids), targets)
 
     def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V), with nothing saved for a backward."""
+        """Return scores of the next words (N, T, V), with nothing saved for a backward."""
         with no_backward():
             return self.output.scores(self.hidden(ids))
 

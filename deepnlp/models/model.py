@@ -139,7 +139,7 @@ class Model(Layer):
         self._config = config
 
     def config(self) -> dict[str, Any]:
-        """Arguments that build a model of this shape: ``type(model)(**model.config())``.
+        """Return arguments that build a model of this shape: ``type(model)(**model.config())``.
 
         Raises
         ------
@@ -161,7 +161,7 @@ class Model(Layer):
             self._config["dtype"] = float_type(dtype).name
 
     def size(self) -> int:
-        """Number of parameters, a tied weight counted once."""
+        """Return the number of parameters, a tied weight counted once."""
         return sum(parameter.value.size for parameter in self.parameters())
 
     def numbers_for_backward(self) -> int:

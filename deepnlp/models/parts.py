@@ -33,7 +33,7 @@ def stack_of(
     forget_bias: float = 1.0,
     reset_after: bool = False,
 ) -> TimeStacked:
-    """Layers of one kind, from D inputs to H units, or to H in each direction."""
+    """Return layers of one kind, from D inputs to H units, or to H in each direction."""
     of_cell = cell_options(cell, {"forget_bias": forget_bias, "reset_after": reset_after})
 
     def layer(D: int) -> Any:

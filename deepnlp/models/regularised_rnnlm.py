@@ -161,7 +161,7 @@ class RegularisedRNNLM(RNNLM):
         return loss + self.penalty if added else loss
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output and every layer, last to first."""
+        """Go back through the output and every layer, last to first."""
         terms, augmented = self.saved()
         gradient = self.output.backward(dloss)
         for term in augmented:
@@ -188,7 +188,7 @@ class RegularisedRNNLM(RNNLM):
         return self.vocab_size if self._output is None else self._output.size
 
     def scores_by_id(self, scores: HostArray) -> HostArray:
-        """Scores (..., V) by the ids of a text: -inf for words that are never predicted."""
+        """Return scores (..., V) by the ids of a text: -inf for words that are never predicted."""
         return scores if self._output is None else self._output.scores_by_id(scores)
 
     # --- Parts that are made otherwise --------------------------------------------------------

@@ -154,7 +154,7 @@ class RNNLM(LayeredModel):
         return self.output.forward(x, targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output and every layer, last to first."""
+        """Go back through the output and every layer, last to first."""
         gradient = self.output.backward(dloss)
         for layer in reversed(self.layers):
             gradient = layer.backward(gradient)
@@ -228,7 +228,7 @@ class RNNLM(LayeredModel):
         return [TimeDropout(p, rng=self._rng)] if p else []
 
     def _misfits(self, sizes: Sequence[int]) -> dict[str, bool]:
-        """Options that do not fit each other: what to say, and whether it is so."""
+        """Return options that do not fit each other: what to say, and whether it is so."""
         given, D, H = self._config, self._config["embed_size"], sizes[-1]
         options.check_cell("RNNLM", given["cell"], reset_after=given["reset_after"])
         return {

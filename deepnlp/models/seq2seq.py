@@ -43,7 +43,7 @@ class EncoderDecoder(Model):
     output: AffineSoftmaxWithLoss
 
     def forward(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the targets that count: a number."""
+        """Compute the mean cross-entropy of the targets that count: a number."""
         return self.output.forward(self._features(source, lengths, inputs), targets)
 
     def losses(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
@@ -52,7 +52,7 @@ class EncoderDecoder(Model):
             return self.output.losses(self._features(source, lengths, inputs), targets)
 
     def logits(self, source: Array, lengths: Any, inputs: Array) -> Array:
-        """Scores (N, T, V) of the words after each input, nothing saved for a backward."""
+        """Return scores (N, T, V) of the words after each input, nothing saved for a backward."""
         with no_backward():
             return self.output.scores(self._features(source, lengths, inputs))
 
@@ -271,7 +271,7 @@ class Seq2Seq(EncoderDecoder):
             return self.decoder.begin(state, *read) if self._reads else state
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores (N, V) of the words after the ids (N,), and the new state."""
+        """Return scores (N, V) of the words after the ids (N,), and the new state."""
         x, _ = self.target.step(ids)
         y, state = self.decoder.step(x, state)
         y, _ = self.head.step(y)

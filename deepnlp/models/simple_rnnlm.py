@@ -84,7 +84,7 @@ class SimpleRNNLM(LanguageModel):
         return s, state
 
     def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V), with nothing saved for a backward."""
+        """Return scores of the next words (N, T, V), with nothing saved for a backward."""
         with no_backward():
             x = self.embed.forward(ids)
             h = self.rnn.forward(x)

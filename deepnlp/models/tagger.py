@@ -102,11 +102,11 @@ class Tagger(Model):
         self.output = AffineSoftmaxWithLoss(W, Parameter.zeros(tags, dtype=dtype, name="b"))
 
     def forward(self, ids: Array, lengths: Any, targets: Array) -> Array:
-        """Mean cross-entropy of the labels that count: a number."""
+        """Compute the mean cross-entropy of the labels that count: a number."""
         return self.output.forward(self._features(ids, lengths), targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output and every layer, last to first."""
+        """Go back through the output and every layer, last to first."""
         gradient = self.output.backward(dloss)
         for layer in reversed([*self.below, self.stack, *self.above]):
             gradient = layer.backward(gradient)
@@ -117,7 +117,7 @@ class Tagger(Model):
             return self.output.losses(self._features(ids, lengths), targets)
 
     def logits(self, ids: Array, lengths: Any = None) -> Array:
-        """Scores of all labels (N, T, tags), nothing saved for a backward."""
+        """Return scores of all labels (N, T, tags), nothing saved for a backward."""
         with no_backward():
             return self.output.scores(self._features(ids, lengths))
 

@@ -81,6 +81,6 @@ class TiedRNNLM(LanguageModel):
         return s, state
 
     def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V), with nothing saved for a backward."""
+        """Return scores of the next words (N, T, V), with nothing saved for a backward."""
         with no_backward():
             return self.output(self.lstm(self.embed(ids)))

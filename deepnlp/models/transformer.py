@@ -133,7 +133,7 @@ class TransformerTranslator(EncoderDecoder):
         draw_by_depth(self.decoder, rng)
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the decoder, whose blocks all read the memory, and the encoder."""
+        """Go back through the decoder, whose blocks all read the memory, and the encoder."""
         dy = self.target_norm.backward(self.output.backward(dloss))
         dmemory: Any = 0
         for block in reversed(self.decoder):
@@ -164,7 +164,7 @@ class TransformerTranslator(EncoderDecoder):
         return self.target.start(len(source)), begun
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores (N, V) of the words after the ids (N,), and the new state."""
+        """Return scores (N, V) of the words after the ids (N,), and the new state."""
         places, states = state
         y, places = self.target.step(ids, places)
         after = []

@@ -131,7 +131,7 @@ class CBOW(Word2Vec):
     def forward(
         self, text: Array, windows: Array, centres: Array, negatives: Array | None = None
     ) -> Array:
-        """Mean loss of the centres, each predicted from its window."""
+        """Compute the mean loss of the centres, each predicted from its window."""
         self._check(text, windows, centres, negatives)
         X = self.embed.forward(text)  # (N, S, D)
         A = windows.astype(X.dtype)
@@ -144,7 +144,7 @@ class CBOW(Word2Vec):
         return self.output.forward(h, t, *((negatives,) if self._is_sampled else ()))
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output and the sum over windows to the vectors of the text."""
+        """Go back through the output and the sum over windows to the vectors of the text."""
         (A,) = self.saved()
         dh = self.project.backward(self.output.backward(dloss))
         # h = A X: dX = A^T dh
@@ -222,7 +222,7 @@ class SkipGram(Word2Vec):
     def forward(
         self, text: Array, windows: Array, centres: Array, negatives: Array | None = None
     ) -> Array:
-        """Mean loss of all pairs of a centre and a word of its window."""
+        """Compute the mean loss of all pairs of a centre and a word of its window."""
         self._check(text, windows, centres, negatives)
         h = self.project.forward(self.embed.forward(centres))  # (N, B, D)
         if self._is_sampled:
@@ -233,7 +233,7 @@ class SkipGram(Word2Vec):
         return self.output.forward(rows(h)[centre], text[n, j])
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output to the vectors of the centres."""
+        """Go back through the output to the vectors of the centres."""
         dh = self.output.backward(dloss)
         if not self._is_sampled:
             centre, shape = self.saved()

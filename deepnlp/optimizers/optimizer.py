@@ -193,5 +193,5 @@ class Optimizer:
 
 
 def decayed(g: Array, W: Array, decay: float) -> Array:
-    """Gradient of the loss with decay / 2 times the square of W added."""
+    """Return the gradient of the loss with decay / 2 times the square of W added."""
     return g + decay * W if decay else g

@@ -207,7 +207,7 @@ def _flow_message(flow: GradientFlow) -> str:
 
 
 def _edges(updates: HostArray) -> HostArray:
-    """Borders between measurements, halfway from one to the next."""
+    """Return borders between measurements, halfway from one to the next."""
     steps = np.diff(updates) if len(updates) > 1 else np.ones(1)
     beyond = np.concatenate([updates[:1] - steps[:1], updates, updates[-1:] + steps[-1:]])
     return (beyond[1:] + beyond[:-1]) / 2

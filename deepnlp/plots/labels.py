@@ -58,7 +58,7 @@ def label_words(
 def place_labels(
     points: HostArray, sizes: HostArray, bounds: tuple[float, float, float, float]
 ) -> tuple[HostArray, HostArray]:
-    """Places for labels beside points, as near as there is room.
+    """Return places for labels beside points, as near as there is room.
 
     One label after the other, those of crowded points first, takes the nearest place that is
     within bounds and free of marks, lines and earlier labels. Where the label is not near its own

@@ -91,7 +91,7 @@ def learning_curve(
 
 
 def _points(history: Sequence[Mapping[str, Any]], key: str) -> tuple[list[float], list[float]]:
-    """Epochs and values, of those whose value can be drawn."""
+    """Return epochs and values, of those whose value can be drawn."""
     rows = [row for row in history if row.get(key) is not None and isfinite(row[key])]
     return [row["epoch"] for row in rows], [float(row[key]) for row in rows]
 

@@ -58,7 +58,7 @@ class Buckets:
         return len(self._rows)
 
     def __getitem__(self, k: int) -> tuple[Any, ...]:
-        """Batch k, counted from 0."""
+        """Return batch k, counted from 0."""
         return self._make(k, self._rows[self._order[k]])
 
 

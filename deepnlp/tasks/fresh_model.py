@@ -81,7 +81,7 @@ def output_ids(
     *,
     output_words: Annotated[int, Option(low=0)] = 0,
 ) -> list[int] | None:
-    """Ids of the most frequent words, <unk> among them, by id; None for all words.
+    """Return ids of the most frequent words, <unk> among them, by id; None for all words.
 
     Parameters
     ----------

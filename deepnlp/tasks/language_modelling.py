@@ -121,7 +121,7 @@ class LanguageModelling(CorpusTask):
         self._output_size = getattr(model, "output_size", model.vocab_size)
 
     def batches(self, epoch: int) -> Batches:
-        """Windows of the text, in its order or from anywhere: inputs and targets (N, T)."""
+        """Return windows of the text, in its order or from anywhere: inputs and targets (N, T)."""
         rng = np.random.default_rng((self.data_seed, epoch))
         if self.windows == "random":
             steps = self.epoch_steps or len(self._batches)
@@ -152,7 +152,7 @@ class LanguageModelling(CorpusTask):
         return "perplexity", exponential(loss)
 
     def evaluate(self, model: Any) -> dict[str, float]:
-        """Validation perplexity, in ``eval_batch_size`` streams."""
+        """Return the validation perplexity, in ``eval_batch_size`` streams."""
         return {"perplexity": perplexity(model, self.corpus.valid, self.eval_batch_size)}
 
     def measure(self, model: Any, split: str) -> Measured:
@@ -181,7 +181,7 @@ class LanguageModelling(CorpusTask):
         return {"similarity": found}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
-        """Perplexities of n-gram models of the words that the model predicts."""
+        """Return perplexities of n-gram models of the words that the model predicts."""
         if not self.baselines:
             return {}
         splits = {split: self._to_predict(ids) for split, ids in self.corpus.splits.items()}

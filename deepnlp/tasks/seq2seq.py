@@ -152,7 +152,7 @@ class SequenceToSequence(SequenceTask):
     def _with_own_inputs(
         self, model: Any, source: Array, lengths: Array, inputs: Array, forced: Array
     ) -> Array:
-        """Inputs (N, T) in which the model's choice stands wherever ``forced`` is false."""
+        """Return inputs (N, T) in which the model's choice stands wherever ``forced`` is false."""
         model = model.twin().eval()
         with no_backward():
             state = model.start(source, lengths)
@@ -166,11 +166,11 @@ class SequenceToSequence(SequenceTask):
     # --- Evaluation ------------------------------------------------------------------------------
 
     def evaluate(self, model: Any) -> dict[str, float]:
-        """Figures on the validation split, by greedy search."""
+        """Return figures on the validation split, by greedy search."""
         return self.measure(model, "valid", beam=1)[0]
 
     def measure(self, model: Any, split: str, beam: int | None = None) -> Measured:
-        """Figures on a split, by beam search where one is set, and how BLEU was computed."""
+        """Return figures on a split, by beam search where one is set, and how BLEU was computed."""
         beam = beam or self.beam
         references = self.pairs.references(split)
         texts = self._translations(model, list(references), beam)

@@ -87,7 +87,7 @@ class Tagging(SequenceTask):
         model.vocab, model.tag_vocab = self.text.vocab, TAG_VOCAB
 
     def _padded(self, pairs: Sequence[Pair]) -> Batch:
-        """Ids (N, T), lengths (N,) and tags (N, T), -1 where there is none."""
+        """Return ids (N, T), lengths (N,) and tags (N, T), -1 where there is none."""
         ids, lengths = pad([words for words, _ in pairs])
         targets, _ = pad([tags for _, tags in pairs], IGNORED)
         return ids, lengths, targets
@@ -95,7 +95,7 @@ class Tagging(SequenceTask):
     # --- Evaluation ------------------------------------------------------------------------------
 
     def measure(self, model: Any, split: str) -> Measured:
-        """Accuracy, F1 and perplexity on a split."""
+        """Return the accuracy, F1 and perplexity on a split."""
 
         def read(batch: Batch) -> tuple[float, HostIds, HostIds]:
             *inputs, targets = batch
@@ -137,7 +137,7 @@ class Tagging(SequenceTask):
 
 
 def scores(found: HostIds, right: HostIds) -> dict[str, float]:
-    """Accuracy, and F1 of the tags that are not ``lower``, in percent.
+    """Return the accuracy, and F1 of the tags that are not ``lower``, in percent.
 
     >>> scores(np.array([0, 1, 1, 2]), np.array([0, 1, 0, 1]))
     {'accuracy': 50.0, 'f1': 40.0}
@@ -152,7 +152,7 @@ def scores(found: HostIds, right: HostIds) -> dict[str, float]:
 
 
 def restore(model: Any, sentences: Sequence[Sequence[str]]) -> list[str]:
-    """Sentences in lower case, written as a trained model says."""
+    """Return sentences in lower case, written as a trained model says."""
     words = [[word.lower() for word in sentence] for sentence in sentences]
     tags = asnumpy(model.tags(*map(asarray, pad([model.vocab.encode(s) for s in words]))))
     return [

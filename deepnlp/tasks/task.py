@@ -154,7 +154,7 @@ class Task:
         return {name: {"valid": value} for name, value in self.evaluate(model).items()}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
-        """Levels of :attr:`metric` to compare with, by name and then by split."""
+        """Return levels of :attr:`metric` to compare with, by name and then by split."""
         return {}
 
     def draw(

@@ -124,7 +124,7 @@ class Word2Vec(CorpusTask):
         return {"loss": losses, **self._similarity(model)}
 
     def _loss(self, model: Any, ids: Any) -> float:
-        """Mean over the batches of a split, which are of one size but for a block."""
+        """Compute the mean over the batches of a split, which are of one size but for a block."""
         batches = self._blocks(ids, (FIXED,))
 
         def loss(k: int) -> float:

@@ -278,7 +278,7 @@ class BPE(Tokeniser):
         return cls(learn_merges(spelt, vocab_size, min_count))
 
     def split(self, text: str) -> list[str]:
-        """Tokens of a text of any number of lines.
+        """Return tokens of a text of any number of lines.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class BPE(Tokeniser):
         return [token for word in pretokenise(text) for token in self._tokens_of(word)]
 
     def _tokens_of(self, word: str) -> list[str]:
-        """Tokens of a word, which most texts have again and again."""
+        """Return tokens of a word, which most texts have again and again."""
         if word not in self._known:
             if len(self._known) == MOST_KNOWN:
                 self._known.clear()

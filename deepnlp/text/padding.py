@@ -7,7 +7,7 @@ import numpy as np
 
 
 def pad(sequences: Sequence[Any], fill: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Sequences of ids as the rows of one array, filled at their ends.
+    """Return sequences of ids as the rows of one array, filled at their ends.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class Tokeniser:
         return [token for line in lines for token in (*self.split(line), self.eos)][:-1]
 
     def stream(self, lines: Iterable[str]) -> list[str]:
-        """Tokens of all lines in a row, the end-of-line token after each line.
+        """Return tokens of all lines in a row, the end-of-line token after each line.
 
         Parameters
         ----------

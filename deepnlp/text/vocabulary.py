@@ -178,7 +178,7 @@ class Vocabulary:
         return "\n" in self.detokenize([token])
 
     def id(self, token: str) -> int:
-        """Id of a token, that of ``<unk>`` for one outside the vocabulary.
+        """Return the id of a token, that of ``<unk>`` for one outside the vocabulary.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class Vocabulary:
         return int(self.encode([token])[0])
 
     def token(self, id: int) -> str:
-        """Token of an id.
+        """Return the token of an id.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class Vocabulary:
         return self.decode([id])[0]
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
-        """Ids of tokens, ``<unk>`` for those outside the vocabulary.
+        """Return ids of tokens, ``<unk>`` for those outside the vocabulary.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class Vocabulary:
             ) from None
 
     def decode(self, ids: Iterable[int] | np.ndarray) -> list[str]:
-        """Tokens of ids.
+        """Return tokens of ids.
 
         Parameters
         ----------

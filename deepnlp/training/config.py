@@ -149,7 +149,7 @@ def configure(
     explicit: Mapping[str, Any] | None = None,
     task: str | None = None,
 ) -> TrainConfig:
-    """Options of a run: those of a recipe, then those given explicitly.
+    """Return options of a run: those of a recipe, then those given explicitly.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def configure(
 
 
 def recipe_names() -> list[str]:
-    """Names of the recipes that come with deepnlp.
+    """Return names of the recipes that come with deepnlp.
 
     Examples
     --------

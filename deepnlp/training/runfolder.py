@@ -212,7 +212,7 @@ class RunFolder:
             path.unlink(missing_ok=True)
 
     def files(self) -> list[str]:
-        """Names of the files of the run that are there."""
+        """Return names of the files of the run that are there."""
         return [path.name for path in self._own if path.exists()]
 
     def _paths(self) -> list[Path]:
@@ -265,7 +265,7 @@ class RunFolder:
         write_whole(self.result, to_json(result, indent=2) + "\n")
 
     def digest(self, result: Mapping[str, Any]) -> str:
-        """SHA-256 of the options, the metrics and a result, which belong to one run.
+        """Return the SHA-256 of the options, the metrics and a result, which belong to one run.
 
         Where the run was made (:data:`PLACES`) is left out.
 

@@ -61,7 +61,7 @@ def train(
 
 
 def resumed_config(out: Out, explicit: Mapping[str, Any] | None = None) -> TrainConfig:
-    """Options of the run in a folder, to resume it.
+    """Return options of the run in a folder, to resume it.
 
     Parameters
     ----------

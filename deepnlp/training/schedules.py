@@ -254,7 +254,7 @@ class Linear(Schedule):
         return 1 - (1 - self.floor) * self._progress(step)
 
     def _progress(self, step: int) -> float:
-        """Fraction p of the way from the end of the warm-up to the last update."""
+        """Return the fraction p of the way from the end of the warm-up to the last update."""
         way = self.total_steps - self.warmup_steps
         return min(1.0, max(0.0, (step - self.warmup_steps) / way))
 

@@ -83,7 +83,7 @@ class Slices:
     def _sum(
         self, first: int, last: int, batch: tuple[Any, ...], rows: list[slice]
     ) -> tuple[float, list[Part]]:
-        """Loss and gradient of the slices from ``first`` to before ``last``."""
+        """Return the loss and gradient of the slices from ``first`` to before ``last``."""
         if last - first == 1:
             return self._of_slice(first, batch, rows[first])
         middle = (first + last) // 2

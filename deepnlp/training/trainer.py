@@ -408,7 +408,7 @@ class Trainer:
             self._draw(self.folder)
 
     def _validated(self) -> dict[str, float]:
-        """Figures on the validation data, of the weights or of that average which counts."""
+        """Return figures on the validation data, of the weights or of that average which counts."""
         measured = []
         for tail in range(self.optimizer.tails):
             with self.optimizer.averaged(tail), evaluating(self.model):

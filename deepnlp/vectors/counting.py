@@ -117,7 +117,7 @@ def cooccurrence(
 
 
 def ppmi(counts: Any, *, smoothing: float = 1.0, negatives: float = 1.0) -> csr_array:
-    r"""Positive pointwise mutual information of words and contexts.
+    r"""Return the positive pointwise mutual information of words and contexts.
 
     .. math:: \mathrm{PMI}_{ij} = \log \frac{P(i, j)}{P(i)\, P_\alpha(j)}, \qquad
               P_\alpha(j) = \frac{C_{\cdot j}^\alpha}{\sum_l C_{\cdot l}^\alpha}, \qquad
@@ -243,7 +243,7 @@ def truncated_svd(matrix: Any, size: int) -> tuple[HostArray, HostArray, HostArr
 
 
 def svd_vectors(matrix: Any, size: int, *, power: float = 0.5) -> HostArray:
-    r"""Word vectors: the rows of a matrix in its leading directions.
+    r"""Return the word vectors: the rows of a matrix in its leading directions.
 
     .. math:: W = U \,\mathrm{diag}(S)^p
 

@@ -229,7 +229,7 @@ def read_text(file: BinaryIO, header: bool | None, notes: list[str]) -> Iterator
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers, without what ends them; only a line feed ends a line."""
+    """Return lines with their numbers, without what ends them; only a line feed ends a line."""
     for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)

@@ -176,7 +176,7 @@ class WordVectors:
         return f"WordVectors({V:,} words, D = {D})"
 
     def row(self, word: str) -> int:
-        """Row of a word in the matrix; a ValueError where there is none."""
+        """Return the row of a word in the matrix; a ValueError where there is none."""
         if word not in self._rows:
             hint = f"; there is {word.lower()!r}" if word.lower() in self._rows else ""
             raise ValueError(f"{word!r} is not among the {len(self):,} words{hint}")
@@ -223,7 +223,7 @@ class WordVectors:
         return Q @ E.T / self.norms[rows].astype(dtype)
 
     def similarity(self, a: str, b: str) -> float:
-        """Cosine of the vectors of two words.
+        """Return the cosine of the vectors of two words.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class WordVectors:
         return float(self.pair_cosines(np.array([i]), np.array([j]))[0])
 
     def pair_cosines(self, i: HostArray, j: HostArray) -> HostArray:
-        """Cosines (n,) of rows i (n,) with rows j (n,)."""
+        """Return cosines (n,) of rows i (n,) with rows j (n,)."""
         x, y = self.matrix[i].astype(np.float64), self.matrix[j].astype(np.float64)
         return np.einsum("nd,nd->n", x, y) / (self.norms[i] * self.norms[j])
 

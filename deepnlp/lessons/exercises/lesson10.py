@@ -18,7 +18,7 @@ def flipped(array: HostArray) -> HostArray:
 
 
 def causal(e: HostArray, low: float = -np.inf, ahead: int = 0) -> HostArray:
-    """Scores (..., T, T) with ``low`` where s > t + ahead."""
+    """Return scores (..., T, T) with ``low`` where s > t + ahead."""
     t, s = np.indices(e.shape[-2:])
     return np.where(s <= t + ahead, e, low)
 
@@ -40,7 +40,7 @@ def joined(first: HostArray, second: HostArray) -> HostArray:
 
 
 def woven(first: HostArray, second: HostArray) -> HostArray:
-    """Pairs (..., m) side by side: (..., 2m)."""
+    """Return pairs (..., m) side by side: (..., 2m)."""
     return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
 
 

@@ -43,7 +43,7 @@ def by_symbol(words: Any) -> Any:
 
 
 def from_the_right(word: Sequence[str], pair: Any) -> list[str]:
-    """Pairs joined from right to left."""
+    """Return pairs joined from right to left."""
     return merge(word[::-1], pair[::-1], pair[0] + pair[1])[::-1]
 
 

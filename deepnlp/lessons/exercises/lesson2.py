@@ -34,7 +34,7 @@ def ones_on_the_diagonal(M: Any) -> Any:
 
 
 def settled(W: Any) -> Any:
-    """Vectors with each column turned so that its entry of largest size is positive."""
+    """Return vectors with each column turned so that its entry of largest size is positive."""
     M = numbers(W)
     if M is None or M.ndim != 2:
         return W

@@ -27,7 +27,7 @@ def truncated(
     without: str = "",
     carry: str = "",
 ) -> dict[str, HostArray]:
-    """Gradients of a TimeRNN that stop at the starts of windows.
+    """Return gradients of a TimeRNN that stop at the starts of windows.
 
     These steps may be taken ``without`` the "state" before them, or the whole "step" be left out;
     without the "start" of zeros the last state stands before step 0. What the next step passes
@@ -58,12 +58,12 @@ class CountingLM(SimpleRNNLM):
     read = 0
 
     def logits(self, ids: Any) -> Any:
-        """Scores (N, T, V) of the next ids."""
+        """Return scores (N, T, V) of the next ids."""
         self.read += int(np.size(ids))
         return super().logits(asarray(ids))
 
     def step(self, ids: Any, state: Any = None) -> Any:
-        """Scores (N, V) after one id, and the state."""
+        """Return scores (N, V) after one id, and the state."""
         self.read += int(np.size(ids))
         return super().step(ids, state)
 
@@ -109,7 +109,7 @@ def continued(
 
 
 def slid(weights: Weights, x: HostArray, dhs: HostArray, steps: int) -> dict[str, HostArray]:
-    """Gradients in which each loss goes back over a number of steps and no further."""
+    """Return gradients in which each loss goes back over a number of steps and no further."""
     T, total = x.shape[1], dict[str, Any]()
     for t in range(T):
         only_t = np.where(np.arange(T)[:, None] == t, dhs, 0)

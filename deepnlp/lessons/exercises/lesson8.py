@@ -52,7 +52,7 @@ class Reader:
         self.forced = rng.random((N, T)) < 0.5
 
     def step(self, ids: Any, state: Any) -> tuple[Any, Any]:
-        """Scores (N, V) after the ids (N,), and the next state."""
+        """Return scores (N, V) after the ids (N,), and the next state."""
         state = np.tanh(self.W[np.asarray(ids)] + state @ self.U)
         return state @ self.out, state
 

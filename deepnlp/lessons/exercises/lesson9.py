@@ -18,12 +18,12 @@ def transposed(array: HostArray) -> HostArray:
 
 
 def masked(e: HostArray, lengths: HostArray = LENGTHS, low: float = -np.inf) -> HostArray:
-    """Scores (N, T, S) with ``low`` in the padding."""
+    """Return scores (N, T, S) with ``low`` in the padding."""
     return np.where((np.arange(e.shape[2]) < lengths[:, None])[:, None], e, low)
 
 
 def scores(query: HostArray, memory: HostArray) -> list[HostArray]:
-    """Scores (N, T, S) as they are, and with -inf, -1e9 and 0 in the padding."""
+    """Return scores (N, T, S) as they are, and with -inf, -1e9 and 0 in the padding."""
     e = query @ transposed(memory)
     return [e, masked(e), masked(e, low=-1e9), masked(e, low=0)]
 
@@ -52,7 +52,7 @@ def real(got: Any) -> Any:
 
 
 def two_layers() -> list[TimeRNN]:
-    """Layers that read from left to right and from right to left, D = 3 and H = 4."""
+    """Return layers that read from left to right and from right to left, D = 3 and H = 4."""
     drawn = [np.random.default_rng(seed).standard_normal for seed in (89, 98)]
     weights = [(draw((3, 4)), 0.7 * draw((4, 4)), draw(4)) for draw in drawn]
     return [TimeRNN(*of_layer) for of_layer in weights]
