@@ -161,7 +161,7 @@ def pack_model(
     meta = {
         "class": model.kind() if isinstance(model, Model) else type(model).__name__,
         "config": model.config() if isinstance(model, Model) else None,
-        **{key: None if one is None else one.to_dict() for key, one in vocabs.items()},
+        **{key: None if each is None else each.to_dict() for key, each in vocabs.items()},
     }
     return get_parameters(model), meta
 
@@ -173,7 +173,7 @@ def _vocab_names(model: Layer) -> tuple[str, ...]:
 
 def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocabulary]:
     """Return the vocabularies that a file states, by attribute, if they fit the model."""
-    found, kinds = {}, {"tokens": list, "counts": list, "tokenizer": str}
+    vocabs, kinds = {}, {"tokens": list, "counts": list, "tokenizer": str}
     sizes = model.config() if isinstance(model, Model) else {}
     for name in _vocab_names(model):
         kept = meta.get(name)
@@ -183,11 +183,11 @@ def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocab
         right = right and all(isinstance(token, str) for token in kept["tokens"])
         if not right or not all(type(n) is int and 0 <= n < 2**63 for n in kept["counts"]):
             raise ValueError(f"{name} should have tokens, as many counts, and a tokenizer")
-        vocab = found[name] = Vocabulary.from_dict(kept)
+        vocab = vocabs[name] = Vocabulary.from_dict(kept)
         size = sizes.get(f"{name}_size", len(vocab))
         if len(vocab) != size:
             raise ValueError(f"{name} should have {size} tokens, the file has {len(vocab)}")
-    return found
+    return vocabs
 
 
 def get_parameters(model: Layer) -> dict[str, HostArray]:

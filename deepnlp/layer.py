@@ -193,9 +193,9 @@ class Layer(_TakesWeights, OfOneThread):
         that it would inherit computes the old function.
         """
         super().__init_subclass__(**options)
-        own = vars(cls)
+        defined = vars(cls)
         for methods, sources in cls._follows:
-            if any(source in own for source in sources) and not any(m in own for m in methods):
+            if any(m in defined for m in sources) and not any(m in defined for m in methods):
                 for method in methods:
                     setattr(cls, method, getattr(cls, f"_general_{method}"))
         if cls.axes:
@@ -363,8 +363,8 @@ class Layer(_TakesWeights, OfOneThread):
             If it is the snapshot of another layer.
         """
         self._layers_of_this_thread("restore")
-        for layer, own in self.check_snapshot(snapshot):
-            layer._set_own_state(own)
+        for layer, state in self.check_snapshot(snapshot):
+            layer._set_own_state(state)
 
     def check_snapshot(self, snapshot: dict[str, Any]) -> list[tuple[Layer, dict[str, Any]]]:
         """Return the parts of a snapshot for this layer and those inside, or raise restore's error.
@@ -384,9 +384,9 @@ class Layer(_TakesWeights, OfOneThread):
         parts = []
         for path, layer in self._named_layers():
             prefix = f"{path}." if path else ""
-            own = {key: snapshot[prefix + key] for key in layer._own_state()}
-            layer._check_own_state(own)
-            parts.append((layer, own))
+            state = {key: snapshot[prefix + key] for key in layer._own_state()}
+            layer._check_own_state(state)
+            parts.append((layer, state))
         return parts
 
     def _reset_own_state(self) -> None:

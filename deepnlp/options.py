@@ -70,7 +70,7 @@ class Option:
         if self.optional and (value is None or (self.kind is str and value == "")):
             return None
         if self.several and isinstance(value, list | tuple) and value:
-            return [dataclasses.replace(self, several=False).check(one, name) for one in value]
+            return [dataclasses.replace(self, several=False).check(part, name) for part in value]
         kind = KINDS[self.kind][1]
         fits = isinstance(value, kind) and isinstance(value, bool) == (self.kind is bool)
         if not fits or not self.in_range(value):
@@ -140,15 +140,15 @@ class Choice:
         Where alternatives share an option, the default is that of the chosen one.
         """
         names = tuple(self.alternatives)
-        found = {name: Option(self.help, names, name=name, default=names[0])}
+        table = {name: Option(self.help, names, name=name, default=names[0])}
         for alternative in self.alternatives.values():
-            found = {**found, **options_of(alternative), **found}
-        found |= options_of(self.alternatives.get(chosen or names[0], self[names[0]]))
-        for key, option in found.items():
+            table = {**table, **options_of(alternative), **table}
+        table |= options_of(self.alternatives.get(chosen or names[0], self[names[0]]))
+        for key, option in table.items():
             owners = [n for n, a in self.alternatives.items() if key in options_of(a)]
             if owners and len(owners) < len(names):
-                found[key] = dataclasses.replace(option, help=f"{', '.join(owners)}: {option.help}")
-        return found
+                table[key] = dataclasses.replace(option, help=f"{', '.join(owners)}: {option.help}")
+        return table
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:
@@ -166,7 +166,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
 def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
     owner: Any = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
     hints = get_type_hints(owner, include_extras=True)
-    found, texts = [], dict[str, str]()
+    options, texts = [], dict[str, str]()
     for documented in function.__mro__[::-1] if isinstance(function, type) else [function]:
         texts |= _documented(inspect.getdoc(documented) or "")
     for argument, parameter in inspect.signature(function).parameters.items():
@@ -187,8 +187,8 @@ def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
                 several=any(get_origin(kind) is list for kind in kinds),
                 default=default,
             )
-            found.append(option)
-    return tuple(found)
+            options.append(option)
+    return tuple(options)
 
 
 def _documented(doc: str) -> dict[str, str]:
@@ -246,13 +246,13 @@ def arguments_of(component: Any) -> dict[str, Any]:
     Those that are options have the option's name.
     """
     names = {option.argument: name for name, option in options_of(type(component)).items()}
-    found = {}
+    arguments = {}
     for argument in inspect.signature(type(component)).parameters:
         value = getattr(component, argument, inspect.Parameter.empty)
         parts = value if isinstance(value, list | tuple) else [value]
         if all(part is None or isinstance(part, str | bool | int | float) for part in parts):
-            found[names.get(argument, argument)] = value
-    return found
+            arguments[names.get(argument, argument)] = value
+    return arguments
 
 
 # --- TOML ----------------------------------------------------------------------------------------

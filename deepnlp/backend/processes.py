@@ -208,14 +208,14 @@ class Group:
         first, last, rounds = 0, numbers.size, []
         for bit in self._bits():
             low, high = (first, (first + last) // 2), ((first + last) // 2, last)
-            own, other = (high, low) if self.rank & bit else (low, high)
-            theirs = self._spare[: own[1] - own[0]]
+            kept, other = (high, low) if self.rank & bit else (low, high)
+            theirs = self._spare[: kept[1] - kept[0]]
             self._exchange(numbers[slice(*other)], theirs, bit)
-            numbers[slice(*own)] += theirs
-            rounds.append((bit, own, other))
-            first, last = own
-        for bit, own, other in reversed(rounds):
-            self._exchange(numbers[slice(*own)], numbers[slice(*other)], bit)
+            numbers[slice(*kept)] += theirs
+            rounds.append((bit, kept, other))
+            first, last = kept
+        for bit, kept, other in reversed(rounds):
+            self._exchange(numbers[slice(*kept)], numbers[slice(*other)], bit)
         self.seconds += time.perf_counter() - begin
 
     def folded(self, value: T, add: Callable[[T, T], T]) -> T:
@@ -294,8 +294,8 @@ def share_out(work: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
     """
     group, slices = _sharing.get()
     with sharing(ALONE, slices):
-        own = [work(item) for item in items[group.rank :: group.size]]
-    by_rank = group.gathered(own)
+        results = [work(item) for item in items[group.rank :: group.size]]
+    by_rank = group.gathered(results)
     return [by_rank[k % group.size][k // group.size] for k in range(len(items))]
 
 

@@ -83,12 +83,12 @@ def check_inputs(layer: Any, inputs: Mapping[str, Any]) -> None:
     sizes: dict[str, int] = {}
     for (name, array), letters in zip(inputs.items(), declared(layer.axes)[0]):
         named = letters.removeprefix("...").split()
-        own = {letter: getattr(layer, letter) for letter in named if hasattr(layer, letter)}
-        sizes |= own
+        attributes = {each: getattr(layer, each) for each in named if hasattr(layer, each)}
+        sizes |= attributes
         known = {letter: sizes[letter] for letter in named if letter in sizes}
         layer._expect(name, array, letters, "floating-point numbers", **known)
-        if 0 in own.values():
-            owner, letter = type(layer).__name__, min(own, key=own.__getitem__)
+        if 0 in attributes.values():
+            owner, letter = type(layer).__name__, min(attributes, key=attributes.__getitem__)
             raise ValueError(f"{owner}: {letter} should be 1 or more, got {name} {array.shape}")
         if named:
             sizes |= zip(named, array.shape[-len(named) :])

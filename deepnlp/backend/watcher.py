@@ -21,12 +21,12 @@ from pathlib import Path
 STARTERS = ("mpi", "hydra", "slurmstepd", "orted", "prted")  # what starts processes on a machine
 
 
-def open_error_output(own: int = 2) -> int:
+def open_error_output(default: int = 2) -> int:
     """Open the standard error of the first ancestor named mpi..., such as mpiexec, or our own.
 
     What is written there is read, even if mpiexec ends before it passes on what processes say.
     """
-    error_output = own
+    error_output = default
     with suppress(OSError):
         for pid, name in _ancestors():
             if name.startswith("mpi"):

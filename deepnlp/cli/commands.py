@@ -97,10 +97,10 @@ def _configure(command: Parser, name: str, argv: Sequence[str]) -> None:
     if hasattr(module, "ACTIONS"):
         actions = command.add_subparsers(metavar="ACTION", required=True)
         for name, action in module.ACTIONS.items():
-            own = _add(actions, name, (action.__doc__ or "").partition(".")[0])
-            own.set_defaults(run=partial(_act, module.run, action))
-            declare(own, module.run, action)
-            parsers.append(own)
+            parser_of_action = _add(actions, name, (action.__doc__ or "").partition(".")[0])
+            parser_of_action.set_defaults(run=partial(_act, module.run, action))
+            declare(parser_of_action, module.run, action)
+            parsers.append(parser_of_action)
     else:
         command.set_defaults(run=module.run)
         declare(command, module.run)

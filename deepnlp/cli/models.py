@@ -81,12 +81,12 @@ def task_of(path: str, model: Any, wanted: str | None = None, **changes: Any) ->
     ``wanted`` is the corpus that was asked for; ``changes`` are other options, where not None.
     """
     run = _expected_run(path) if wanted is None else run_of(path)
-    own = (
+    config = (
         configure(task=task_of_model(type(model))) if run is None else TrainConfig.load(run.config)
     )
     if wanted is not None:
-        own = own.replace(corpus=wanted, column=None, encoding=None)
-    config = own.replace(**{name: value for name, value in changes.items() if value is not None})
+        config = config.replace(corpus=wanted, column=None, encoding=None)
+    config = config.replace(**{name: value for name, value in changes.items() if value is not None})
     task = TASKS[config.task].load(config, model)
     task.prepare(model)
     if run is not None and wanted is None:

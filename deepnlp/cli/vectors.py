@@ -79,8 +79,8 @@ def run(
     facts: dict[str, Any] = {"vectors": source, "words": V, "dimension": D}
     if is_model:
         facts["side"] = side or "input"
-    found, text, code = action(vectors)
-    return Answer({**facts, "notes": list(vectors.notes), **found}, text, code)
+    details, text, code = action(vectors)
+    return Answer({**facts, "notes": list(vectors.notes), **details}, text, code)
 
 
 def neighbours(vectors: WordVectors, words: Words, *, k: Shown = 10) -> Answer:

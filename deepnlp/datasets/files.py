@@ -98,11 +98,11 @@ def files_of(
 
 def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
     """Files of a folder by split, or under ``all`` where their names do not say which it is."""
-    found = [*islice(path.rglob("*"), MOST_FILES + 1)]
-    if len(found) > MOST_FILES:
+    paths = [*islice(path.rglob("*"), MOST_FILES + 1)]
+    if len(paths) > MOST_FILES:
         limit = f"more than {MOST_FILES:,} files"
         raise ValueError(f"the folder {path} holds {limit}: name a smaller one")
-    inside = {file: file.relative_to(path) for file in sorted(found) if file.is_file()}
+    inside = {file: file.relative_to(path) for file in sorted(paths) if file.is_file()}
     files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
     # Where a file is there both packed and unpacked, the unpacked one is read.
     files = [f for f in files if not (f.suffix == ".gz" and f.with_suffix("") in inside)]

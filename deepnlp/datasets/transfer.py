@@ -80,8 +80,8 @@ def download(source: Source, partial: Path, *, timeout: float = TIMEOUT) -> None
 
 def _is_ours(partial: Path) -> bool:
     """Return whether this is a plain file that no other link shares, and so ours to write."""
-    found = partial.lstat()
-    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+    status = partial.lstat()
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
 def _size(partial: Path) -> int:

@@ -172,7 +172,7 @@ def _layer(config: Config, kind: Any, scale: float | None = None, **options: Any
 
 def _share_left(layer: Any, xs: list[Array], dh: Array, path: str = "both") -> HostArray:
     """Norm of the gradient after 0 ... T steps back by one path, as a share, (T + 1,)."""
-    norms = np.array([_norm(one) for one in _gradients(layer, xs, dh, path)])
+    norms = np.array([_norm(gradient) for gradient in _gradients(layer, xs, dh, path)])
     return norms / norms[0]
 
 
@@ -205,7 +205,7 @@ def _gradients(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]
             if isinstance(layer, GRU):
                 gates = gate_values(TimeGRU(layer.Wx, layer.Wh, layer.b), x, h_prev)
                 carried = [ds[0] * gates["z"]]
-            others = [one - kept for one, kept in zip(back, carried, strict=True)]
+            others = [whole - kept for whole, kept in zip(back, carried, strict=True)]
             back = carried if path == "memory" else others
         ds = back
         gradients.append(xp.concatenate(ds))

@@ -57,8 +57,8 @@ class Outcome(Result):
         columns = {f">{what}, {name}": of[name] for what, of in both.items() for name in of}
         places = sorted({0, 1, 2, last // 4, last // 2, last})
         rows = [[str(k), *(values[k] for values in columns.values())] for k in places]
-        told = "positions: the share of x in which they differ; dL/dx: norm, times that at the top"
-        return f"{told}\n\n{number_table(['>blocks', *columns], rows, '.2g')}"
+        note = "positions: the share of x in which they differ; dL/dx: norm, times that at the top"
+        return f"{note}\n\n{number_table(['>blocks', *columns], rows, '.2g')}"
 
     def figure(self) -> Figure:
         """Draw the positions on the left, the gradient on the right."""
@@ -89,8 +89,8 @@ def run(config: Config) -> Outcome:
     """
     apart, gradients = {}, {}
     for name in LOOKS:
-        found = [_through(config, name, number) for number in range(config.stacks)]
-        apart[name], gradients[name] = np.exp(np.mean(np.log(found), axis=0))
+        measured = [_through(config, name, number) for number in range(config.stacks)]
+        apart[name], gradients[name] = np.exp(np.mean(np.log(measured), axis=0))
     return Outcome(config, apart, gradients)
 
 

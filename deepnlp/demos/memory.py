@@ -83,9 +83,9 @@ class Outcome(Result):
         """Tabulate accuracy by distance for both tasks."""
         parts = [f"for example: {self.example}"]
         for name, task in TASKS.items():
-            distances, found = self._of(name)
+            distances, accuracies = self._of(name)
             headings = [task.heading, *(f">distance {d}" for d in distances)]
-            rows = [[cell, *values] for cell, values in found.items()]
+            rows = [[cell, *values] for cell, values in accuracies.items()]
             rows.append(["chance", *[task.chance] * len(distances)])
             parts.append(number_table(headings, rows, ".1%"))
         return "\n\n".join(parts)
@@ -95,12 +95,12 @@ class Outcome(Result):
         places = (0.06, 0.15, 0.32, 0.61), (0.555, 0.15, 0.32, 0.61)
         figure, panels = canvas(self._message(), (12.5, 5.4), *places)
         for axes, (name, task) in zip(panels, TASKS.items(), strict=True):
-            distances, found = self._of(name)
+            distances, accuracies = self._of(name)
             axes.set_xscale("log", base=2)
             axes.set_xticks(distances, [str(d) for d in distances])
             axes.minorticks_off()
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-            texts = {f"{cell}: {found[cell][-1]:.0%}": found[cell] for cell in CELLS}
+            texts = {f"{cell}: {accuracies[cell][-1]:.0%}": accuracies[cell] for cell in CELLS}
             chance = Line((), task.chance, GREY, f"chance: {task.chance:.0%}", "--", 1.2)
             panel(
                 axes, [chance, *lines_of(distances, texts, CELLS.values())], title=task.title,
@@ -114,8 +114,8 @@ class Outcome(Result):
     def _message(self) -> str:
         won = []
         for task in TASKS:
-            distances, found = self._of(task)
-            of_both = zip(distances, found["LSTM"], found["RNN"], strict=True)
+            distances, accuracies = self._of(task)
+            of_both = zip(distances, accuracies["LSTM"], accuracies["RNN"], strict=True)
             if solved := [d for d, lstm, rnn in of_both if lstm > 0.95 and rnn < 0.5]:
                 won.append(f"{task} at a distance of {max(solved)}")
         if not won:
@@ -140,11 +140,11 @@ def run(config: Config) -> Outcome:
     """
     ids, _ = names_batch(np.random.default_rng(config.seed), 1, config.names_distances[-1])
     words = [*(VOCABULARY[word] for word in ids[0]), NAMES[ids[0, 0]]]
-    found: dict[str, dict[str, list[float]]] = {task: {} for task in TASKS}
+    accuracies: dict[str, dict[str, list[float]]] = {task: {} for task in TASKS}
     for task, cell in product(TASKS, CELLS):
         distances = getattr(config, f"{task}_distances")
-        found[task][cell] = [_accuracy(config, task, cell, distance) for distance in distances]
-    return Outcome(config, " ".join(words), **found)
+        accuracies[task][cell] = [_accuracy(config, task, cell, distance) for distance in distances]
+    return Outcome(config, " ".join(words), **accuracies)
 
 
 # --- The tasks --------------------------------------------------------------------------------
@@ -292,16 +292,16 @@ TASKS = {
 def _net(config: Config, task: Task, cell: str, distance: int, rng: Generator) -> Sequential:
     """Return layers that read a sequence and answer from its last state."""
     D, H, bias = (config.H // 2 if task.words else 2), config.H, float(np.log(distance))
-    own = np.random.default_rng(config.seed)
+    of_weights = np.random.default_rng(config.seed)
     layer: Layer
     if cell == "RNN":
-        layer = TimeRNN.init(D, H, own)
+        layer = TimeRNN.init(D, H, of_weights)
     elif cell == "GRU":
-        layer = TimeGRU.init(D, H, own)
+        layer = TimeGRU.init(D, H, of_weights)
         layer.b.value[H : 2 * H] = bias  # the update gate: near 1 it carries h over
     else:
-        layer = TimeLSTM.init(D, H, own, forget_bias=1.0 if cell == "LSTM, bias 1" else bias)
-    layers: list[Layer] = [layer, _LastStep(), Affine.init(H, task.outputs, own)]
+        layer = TimeLSTM.init(D, H, of_weights, forget_bias=1.0 if cell == "LSTM, bias 1" else bias)
+    layers: list[Layer] = [layer, _LastStep(), Affine.init(H, task.outputs, of_weights)]
     if task.words:
         vectors = rng.standard_normal((task.words, D)).astype("float32")
         layers.insert(0, Embedding(asarray(vectors)))

@@ -76,7 +76,7 @@ class Outcome(Result):
             "growth_linear": self.linear,
             "growth_tanh": self.tanh,
         }
-        return {name: self.crossing(one) for name, one in values.items()}
+        return {name: self.crossing(growth) for name, growth in values.items()}
 
     def table(self) -> str:
         """Tabulate medians by scale, and where each passes 1."""

@@ -40,7 +40,7 @@ def number_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], form: s
     ----  -----  -----
     tied   0.25   0.12
     """
-    body = [[one if isinstance(one, str) else format(one, form) for one in row] for row in rows]
+    body = [[cell if isinstance(cell, str) else format(cell, form) for cell in row] for row in rows]
     return table(headings, body)
 
 
@@ -81,7 +81,9 @@ def panel(
     axes.set(**settings)
     axes.set_title(title, loc="left", fontsize=10.5)
     plain(axes)
-    labels = [Label(one.text, float(np.ravel(one.y)[-1]), one.colour) for one in lines if one.text]
+    labels = [
+        Label(line.text, float(np.ravel(line.y)[-1]), line.colour) for line in lines if line.text
+    ]
     label_in_margin(axes, labels, height, 9.5 if height < 0.06 else 9)
 
 

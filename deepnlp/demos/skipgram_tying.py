@@ -91,9 +91,9 @@ class Outcome(Result):
         for k, (name, values) in enumerate(self.beside.items()):
             places_of_bars = np.arange(len(BESIDE)) + 0.27 * (k - 1)
             colour = (GREY, VERMILLION, ORANGE)[k]
-            found = below.bar(places_of_bars, values, 0.25, color=colour, label=name)
-            texts_of_bars = [f"{one:.3f}" if one < 0.0995 else f"{one:.2f}" for one in values]
-            below.bar_label(found, texts_of_bars, padding=2, fontsize=8.5)
+            drawn = below.bar(places_of_bars, values, 0.25, color=colour, label=name)
+            texts_of_bars = [f"{p:.3f}" if p < 0.0995 else f"{p:.2f}" for p in values]
+            below.bar_label(drawn, texts_of_bars, padding=2, fontsize=8.5)
         below.set_xticks(range(len(BESIDE)), BESIDE)
         below.tick_params(axis="x", length=0)
         below.legend(frameon=False, loc="upper left")
@@ -138,8 +138,8 @@ def run(config: Config) -> Outcome:
             fits = [_fit(config, joint, D, tie, rng) for D in config.sizes]
             divergence[tie].append([_divergence(joint, q) for q in fits])
             pairs[TIES[tie]] = share * fits[-1]
-        for name, found in beside.items():
-            found.append([float(pairs[name][group].sum()) for group in groups])
+        for name, shares in beside.items():
+            shares.append([float(pairs[name][group].sum()) for group in groups])
     mean = {tie: np.mean(values, axis=0).tolist() for tie, values in divergence.items()}
     mean_beside = {name: np.mean(values, axis=0).tolist() for name, values in beside.items()}
     return Outcome(config, mean, float(np.mean(frequency)), mean_beside)

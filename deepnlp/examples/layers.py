@@ -298,13 +298,13 @@ def _rows() -> Iterator[Example]:
     yield from _layer("", layers.FeedForward, "D,H H H,D D", "N,T,D", any_shape=True)
     swiglu = layers.FeedForward, "D,2H - H,D -", "N,T,D"
     yield from _layer("swiglu", *swiglu, any_shape=True, activation="swiglu")
-    own, cross = "4D,12D 12D 4D,4D 4D", "4D,4D 4D 4D,8D 8D 4D,4D 4D"
+    within, cross = "4D,12D 12D 4D,4D 4D", "4D,4D 4D 4D,8D 8D 4D,4D 4D"
     attention, masked = layers.MultiHeadAttention, "N,T,4D; mask N,T"
-    yield from _layer("", attention, own, "N,T,4D", heads=4, causal=True)
-    yield from _layer("mask", attention, own, masked, heads=2, scale=0.7)
-    yield from _layer("mask by query", attention, own, "N,T,4D; mask N,T,T", heads=2)
+    yield from _layer("", attention, within, "N,T,4D", heads=4, causal=True)
+    yield from _layer("mask", attention, within, masked, heads=2, scale=0.7)
+    yield from _layer("mask by query", attention, within, "N,T,4D; mask N,T,T", heads=2)
     yield from _layer("causal", attention, "4D,12D - 4D,4D -", masked, heads=1, causal=True)
-    yield from _layer("rotary", attention, own, "N,T,4D", heads=2, causal=True, rotary=True)
+    yield from _layer("rotary", attention, within, "N,T,4D", heads=2, causal=True, rotary=True)
     yield from _layer("", layers.CrossAttention, cross, "N,T,4D; N,S,4D", heads=4)
     memory = "N,T,4D; N,S,4D; mask N,S"
     yield from _layer("mask", layers.CrossAttention, cross, memory, heads=2, dropout=0.3)

@@ -95,11 +95,11 @@ def digest(arrays: Mapping[str, HostArray], head: Mapping[str, Any]) -> str:
     >>> digest({}, {"step": 7})[:12]
     '233447365968'
     """
-    found = hashlib.sha256(_text(head))
+    sha256 = hashlib.sha256(_text(head))
     for name, array in sorted(arrays.items()):
-        found.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        found.update(array.tobytes())
-    return found.hexdigest()
+        sha256.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        sha256.update(array.tobytes())
+    return sha256.hexdigest()
 
 
 def _text(head: Mapping[str, Any]) -> bytes:
@@ -116,10 +116,10 @@ def _json(text: bytes) -> dict[str, Any]:
             raise ValueError(f"{META} has a key twice")
         return table
 
-    found = json.loads(text.decode("utf-8"), object_pairs_hook=once)
-    if not isinstance(found, dict):
+    table = json.loads(text.decode("utf-8"), object_pairs_hook=once)
+    if not isinstance(table, dict):
         raise ValueError(f"{META} holds no object")
-    return found
+    return table
 
 
 def _members(path: Path) -> dict[str, HostArray]:

@@ -132,8 +132,8 @@ def translate(
 
     batches = [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
     with evaluating(model.twin()) as twin, one_blas_thread():
-        for rows, found in zip(batches, share_out(searched, batches)):
-            for k, best in zip(rows, found, strict=True):
+        for rows, hypotheses in zip(batches, share_out(searched, batches)):
+            for k, best in zip(rows, hypotheses, strict=True):
                 translations[k] = [
                     Translation(target_vocab.detokenize(tokens), tokens, log_p, score)
                     for ids, log_p, score in best

@@ -175,8 +175,8 @@ def _by_numbers(task: Task, session: Session, expected: list[Any]) -> Verdict:
             answer = session.ask("exercise", task.name, task.answer)
             return judge(task.name, answer, check_by_numbers)
         theirs = session.ask("target", task.target)
-        for own, given, right, dys in expected:
-            got = dict.fromkeys(right) | _values(own, theirs, given, dys)[0]
+        for reference, given, right, dys in expected:
+            got = dict.fromkeys(right) | _values(reference, theirs, given, dys)[0]
             verdict = compare_values(got, right, tolerance=task.tolerance)
             if not verdict.ok:
                 return verdict
@@ -208,16 +208,16 @@ def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
 def _expected(task: Task, seed: int) -> list[Any]:
     """Run the reference on random numbers: the function, its inputs, its values, the gradients."""
     with chdir(Path(task.reference).parent):  # of which it may import and read files
-        own, trials = load_own(f"{task.reference}:{task.target}"), []
-    with failures_in_one_line(own):
+        reference, trials = load_own(f"{task.reference}:{task.target}"), []
+    with failures_in_one_line(reference):
         for k in range(2):
             rng = np.random.default_rng([seed, k])
-            _, *given = build_own(own, task.input, task.weight, rng)
-            trials.append((own, given, *_values(own, own, given, rng)))
+            _, *given = build_own(reference, task.input, task.weight, rng)
+            trials.append((reference, given, *_values(reference, reference, given, rng)))
     return trials
 
 
-def _values(own: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any], Any]:
+def _values(reference: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any], Any]:
     """Run a class, a function or a pair: its values by name, and the gradients of its outputs.
 
     ``tried`` is to be like ``own``. Given are the inputs, inputs by name, and the arguments of a
@@ -225,11 +225,11 @@ def _values(own: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any],
     """
     inputs, named, made = deepcopy(given)
     layer, cache, weights = None, [], [k for k, v in made.items() if isinstance(v, np.ndarray)]
-    if inspect.isclass(own):
-        ways: Any = own
-        layer, own = tried(**made), (ways.forward, ways.backward)
+    if inspect.isclass(reference):
+        ways: Any = reference
+        layer, reference = tried(**made), (ways.forward, ways.backward)
         tried = layer.forward, layer.backward
-    if not isinstance(own, tuple):
+    if not isinstance(reference, tuple):
         value = tried(*inputs, **named)
         count = dys if isinstance(dys, int) else len(value) if isinstance(value, tuple) else 1
         return _numbered("value", value, count), count
@@ -237,7 +237,7 @@ def _values(own: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any],
     if layer is None:
         *outputs, last = outputs
         outputs, cache = tuple(outputs), [last]
-    forward_takes, backward_takes = ([*inspect.signature(way).parameters] for way in own)
+    forward_takes, backward_takes = ([*inspect.signature(way).parameters] for way in reference)
     values = _numbered("the output", outputs, len(backward_takes) - 1)  # the cache, or self
     if isinstance(dys, np.random.Generator):
         dys = [dys.normal(size=np.shape(y)) for y in values.values()]

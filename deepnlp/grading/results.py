@@ -116,11 +116,11 @@ def submissions_in(paths: Sequence[str]) -> list[Submission]:
     if not files:
         raise ValueError(f"no notebook (.ipynb) and no module (.py) in {', '.join(paths)}")
     named: dict[str, Submission] = {}
-    for entry, own in files.items():
-        name = _harmless(entry.name.removesuffix(own[0].suffix))
+    for entry, contents in files.items():
+        name = _harmless(entry.name.removesuffix(contents[0].suffix))
         while name.casefold() in named:  # of another student
             name += "_"
-        named[name.casefold()] = Submission(name, own)
+        named[name.casefold()] = Submission(name, contents)
     return [*named.values()]
 
 
@@ -154,10 +154,10 @@ def write_results(
     """
     texts = {"marks.csv": _csv(marks), "class.html": class_page(marks, assignment)}
     for name in new or marks:
-        own = marks[name]
-        texts[f"{name}/results.json"] = to_json(report(own, "gradescope"), 2)
-        texts[f"{name}/result.json"] = to_json(report(own, "classroom50"), 2)
-        texts[f"{name}/message.md"] = message(own, assignment)
+        of_student = marks[name]
+        texts[f"{name}/results.json"] = to_json(report(of_student, "gradescope"), 2)
+        texts[f"{name}/result.json"] = to_json(report(of_student, "classroom50"), 2)
+        texts[f"{name}/message.md"] = message(of_student, assignment)
     return write_files({out / file: text for file, text in texts.items()})
 
 
@@ -208,9 +208,9 @@ def _csv(marks: Mapping[str, list[Mark]]) -> str:
     first = next(iter(marks.values()))
     columns = [f"{m.title}{what}" for m in first for what in ("", " (mistake)", " (note)")]
     rows = [["submission", "score", "points", *columns]]
-    for name, own in marks.items():
-        cells = [value for m in own for value in (f"{m.score:g}", m.diagnosis or "", m.note)]
-        rows.append([name, *(f"{value:g}" for value in total(own)), *cells])
+    for name, of_student in marks.items():
+        cells = [value for m in of_student for value in (f"{m.score:g}", m.diagnosis or "", m.note)]
+        rows.append([name, *(f"{value:g}" for value in total(of_student)), *cells])
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_plain, row) for row in rows)
     return text.getvalue().rstrip("\n")
@@ -230,10 +230,10 @@ def class_page(marks: Mapping[str, list[Mark]], assignment: Assignment) -> str:
         rows = _rows((escape(name), bar.format(state, times, 12 * times / count))
                      for (name, state), times in seen.most_common())  # fmt: skip
         exercises.append(f"<h2>{escape(of_task[0].title)}</h2><table>{rows}</table>")
-    for name, own in marks.items():
-        notes = "; ".join(dict.fromkeys(mark.note for mark in own if mark.note))
+    for name, of_student in marks.items():
+        notes = "; ".join(dict.fromkeys(mark.note for mark in of_student if mark.note))
         link = f'<a href="{quote(name)}/message.md">{escape(name)}</a>'
-        earned = f'<span class="{_state(own)}">{total(own)[0]:g}</span>'
+        earned = f'<span class="{_state(of_student)}">{total(of_student)[0]:g}</span>'
         students.append((link, f"{earned}<td>{escape(notes)}"))
     scores, points = zip(*map(total, marks.values()))
     values = {"title": escape(assignment.title), "count": count, "exercises": "\n".join(exercises)}

@@ -150,11 +150,11 @@ class Worker:
 
     # --- Questions ---------------------------------------------------------------------------
 
-    def of_exercise(self, name: str, own: str) -> Any:
+    def of_exercise(self, name: str, text: str) -> Any:
         """Return the answer to an exercise: the object of its name, or a ``check``'s argument."""
-        if not own and name not in self.checks and self.unread and self.error:
+        if not text and name not in self.checks and self.unread and self.error:
             raise self.error
-        return self._evaluated(own or self.checks.get(name, "..."))
+        return self._evaluated(text or self.checks.get(name, "..."))
 
     def of_target(self, name: str) -> Any:
         """Return a pair of functions, or else a class or a function."""
@@ -173,14 +173,14 @@ class Worker:
         layers = [each for each in given if isinstance(each, Layer)]
         return value, [[np.asarray(p.value) for p in layer.parameters()] for layer in layers]
 
-    def of_verdict(self, name: str, own: str, target: str, inputs: Any, weights: Any) -> Any:
+    def of_verdict(self, name: str, text: str, target: str, inputs: Any, weights: Any) -> Any:
         """Return the checks' verdict on an exercise, or on a target with arrays of these shapes.
 
         Whether it is right, the mistake, and a text.
         """
         outcome: Any
         if name:
-            outcome = judge(name, self.of_exercise(name, own))
+            outcome = judge(name, self.of_exercise(name, text))
         else:
             rng = np.random.default_rng(0)
             made, given, named, _ = build_own(self.of_target(target), inputs, weights, rng)
@@ -189,10 +189,10 @@ class Worker:
 
     def _described(self, error: BaseException) -> list[str]:
         """Type and text of an error, and the line of the submission that raised it."""
-        text, own = "", [""]
+        text, places = "", [""]
         with suppress(BaseException):  # whatever the error of a submission may do
             text = str(error)[:1000]
             for frame in traceback.extract_tb(error.__traceback__):
                 if frame.filename in self.titles and frame.line:
-                    own.append(f"In {frame.filename}, line {frame.lineno}: {frame.line}")
-        return [type(error).__name__, text, own[-1]]
+                    places.append(f"In {frame.filename}, line {frame.lineno}: {frame.line}")
+        return [type(error).__name__, text, places[-1]]

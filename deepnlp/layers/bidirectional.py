@@ -65,7 +65,9 @@ class TimeBidirectional(Layer):
         self.forward_layer, self.backward_layer = ahead, back = forward_layer, backward_layer
         check_layers("TimeBidirectional", forward_layer=ahead, backward_layer=back)
         if ahead.D != back.D or len(ahead.start(1)) != len(back.start(1)):
-            both = " and ".join(f"{type(one).__name__} with D = {one.D}" for one in (ahead, back))
+            both = " and ".join(
+                f"{type(side).__name__} with D = {side.D}" for side in (ahead, back)
+            )
             raise ValueError(f"TimeBidirectional: both should be of one kind and D, got {both}")
         if ahead.stateful or back.stateful:
             # from right to left there is no earlier window

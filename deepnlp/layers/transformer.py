@@ -413,7 +413,7 @@ class TransformerDecoderBlock(TransformerBlock):
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """Compute one step, from the state that :meth:`begin` or the step before gave."""
-        own, memory = state
-        u, own = self.attention.step(x, own)
+        past, memory = state
+        u, past = self.attention.step(x, past)
         v, memory = self.cross.step(u, memory)
-        return self.feed_forward.step(v)[0], (own, memory)
+        return self.feed_forward.step(v)[0], (past, memory)

@@ -124,8 +124,8 @@ def token_ids(
     """
     array = numpy.asanyarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        found = f"shape {array.shape} of {array.dtype}"
-        raise ValueError(f"expected a vector of integer ids, got {found}")
+        got = f"shape {array.shape} of {array.dtype}"
+        raise ValueError(f"expected a vector of integer ids, got {got}")
     if len(array) < least:
         raise ValueError(f"expected at least {least} tokens{note}, got {len(array)}")
     check_numbers("a text", "ids", array)

@@ -207,8 +207,8 @@ class RegularisedRNNLM(RNNLM):
         if self._output is None:
             return E.T
         D, apart = self._config["embed_size"], self._output.apart
-        own = self._draw((apart, D), self._config["embed_bound"], 0.01) if apart else None
-        return self._output.rows(E, own).T
+        rest = self._draw((apart, D), self._config["embed_bound"], 0.01) if apart else None
+        return self._output.rows(E, rest).T
 
     def _recurrent(self, D: int, H: int) -> Any:
         p, layer = self._config["weight_drop"], super()._recurrent(D, H)
@@ -257,10 +257,10 @@ def rnnlm_kind(given: Mapping[str, Any]) -> tuple[type[RNNLM], dict[str, Any]]:
     (<class 'deepnlp.models.rnnlm.RNNLM'>, {'layers': 1})
     """
     defaults = {name: p.default for name, p in signature(RegularisedRNNLM).parameters.items()}
-    own = defaults.keys() - signature(RNNLM).parameters.keys()
-    if any(given.get(name, defaults[name]) != defaults[name] for name in own):
+    further = defaults.keys() - signature(RNNLM).parameters.keys()
+    if any(given.get(name, defaults[name]) != defaults[name] for name in further):
         return RegularisedRNNLM, dict(given)
-    return RNNLM, {name: value for name, value in given.items() if name not in own}
+    return RNNLM, {name: value for name, value in given.items() if name not in further}
 
 
 def rnnlm_of(given: Mapping[str, Any]) -> RNNLM:

@@ -66,9 +66,9 @@ class EncoderDecoder(Model):
         ids = self._config["shared_ids"]
         if tie == "all" and ids is None:
             return E, E
-        own = self.target_vocab_size if ids is None else sum(id_ < 0 for id_ in ids)
-        F = Parameter(draw(own), "F")
-        return E, (F if ids is None else SharedRows(E, ids, F if own else None))
+        apart = self.target_vocab_size if ids is None else sum(id_ < 0 for id_ in ids)
+        F = Parameter(draw(apart), "F")
+        return E, (F if ids is None else SharedRows(E, ids, F if apart else None))
 
 
 class Seq2Seq(EncoderDecoder):

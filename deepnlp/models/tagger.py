@@ -123,10 +123,10 @@ class Tagger(Model):
 
     def tags(self, ids: Array, lengths: Any = None) -> Array:
         """Return the most probable label of each word (N, T), -1 past the end."""
-        found = xp.argmax(self.logits(ids, lengths), axis=2)
+        tags = xp.argmax(self.logits(ids, lengths), axis=2)
         if lengths is None:
-            return found
-        return xp.where(xp.arange(ids.shape[1]) < asarray(lengths)[:, None], found, IGNORED)
+            return tags
+        return xp.where(xp.arange(ids.shape[1]) < asarray(lengths)[:, None], tags, IGNORED)
 
     def _features(self, ids: Array, lengths: Any) -> Array:
         """Compute the input of the output layer, (N, T, H) or (N, T, 2H)."""

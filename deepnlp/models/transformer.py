@@ -168,9 +168,9 @@ class TransformerTranslator(EncoderDecoder):
         places, states = state
         y, places = self.target.step(ids, places)
         after = []
-        for block, own in zip(self.decoder, states):
-            y, own = block.step(y, own)
-            after.append(own)
+        for block, past in zip(self.decoder, states):
+            y, past = block.step(y, past)
+            after.append(past)
         y, _ = self.target_norm.step(y)
         self.attention_weights = self._read()[:, 0]
         return self.output.scores(y), (places, after)

@@ -25,8 +25,8 @@ def frozen_in_part(table: Array, trained: Sequence[int]) -> SharedRows:
     frozen = numpy.setdiff1d(numpy.arange(V), trained)
     places[frozen] = numpy.arange(len(frozen))
     rest = numpy.flatnonzero(places < 0)
-    own = Parameter(table[asarray(rest)], "E")
-    return SharedRows(Parameter(table[asarray(frozen)], "E frozen", trainable=False), places, own)
+    free = Parameter(table[asarray(rest)], "E")
+    return SharedRows(Parameter(table[asarray(frozen)], "E frozen", trainable=False), places, free)
 
 
 class OutputWords:
@@ -83,6 +83,6 @@ def check_ids(name: str, ids: Sequence[int], low: int, V: int) -> None:
     if not len(array):
         raise ValueError(f"RNNLM: {name} should hold one id or more, got none")
     check_range("RNNLM", name, array, low, V - 1)
-    found, counts = numpy.unique(array[array >= 0], return_counts=True)
+    distinct, counts = numpy.unique(array[array >= 0], return_counts=True)
     if (counts > 1).any():
-        raise ValueError(f"RNNLM: {name} holds the id {found[counts.argmax()]} twice")
+        raise ValueError(f"RNNLM: {name} holds the id {distinct[counts.argmax()]} twice")

@@ -182,14 +182,14 @@ def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
 
 def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
     labels = []
-    for (name, found), (colour, dash, _) in zip(layer.weights.items(), LOOKS, strict=False):
-        values = found.singular_values
+    for (name, spectrum), (colour, dash, _) in zip(layer.weights.items(), LOOKS, strict=False):
+        values = spectrum.singular_values
         axes.plot(np.arange(1, len(values) + 1), values, color=colour, ls=dash, lw=1.6)
-        axes.plot([len(values)], [found.spectral_radius], "D", color=colour, ms=5, clip_on=False)
-        text = rf"$\rho$({name}) = {found.spectral_radius:.2f}"
-        labels.append(Label(text, found.spectral_radius, colour))
+        axes.plot([len(values)], [spectrum.spectral_radius], "D", color=colour, ms=5, clip_on=False)
+        text = rf"$\rho$({name}) = {spectrum.spectral_radius:.2f}"
+        labels.append(Label(text, spectrum.spectral_radius, colour))
     axes.axhline(1.0, color=BLACK, lw=0.8)
-    top = max(found.largest for found in layer.weights.values())
+    top = max(spectrum.largest for spectrum in layer.weights.values())
     axes.set(xlim=(1, max(2, len(values))), ylim=(0, 1.1 * max(top, 1.0)), ylabel="singular value")
     below = "singular values of $W_h$, the largest first (diamond: spectral radius ρ)"
     axes.set_xlabel(below, fontsize=9)

@@ -53,7 +53,7 @@ def label_in_margin(
         Of the letters, in points.
     """
     to_axes = axes.transData + axes.transAxes.inverted()
-    heights = [float(to_axes.transform((axes.get_xlim()[1], one.end))[1]) for one in labels]
+    heights = [float(to_axes.transform((axes.get_xlim()[1], label.end))[1]) for label in labels]
     for label, end, place in zip(labels, heights, spread(heights, height, 0.0, 1.0), strict=True):
         inside = min(max(end, 0.0), 1.0)  # a line may leave the axes
         kept: Any = {"transform": axes.transAxes, "color": label.colour}

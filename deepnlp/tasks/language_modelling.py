@@ -177,8 +177,8 @@ class LanguageModelling(CorpusTask):
         if not self._sets:
             return {}
         sides = ("input", "output")
-        found = {side: similarities(model.word_vectors(side), self._sets) for side in sides}
-        return {"similarity": found}
+        by_side = {side: similarities(model.word_vectors(side), self._sets) for side in sides}
+        return {"similarity": by_side}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
         """Return perplexities of n-gram models of the words that the model predicts."""

@@ -159,8 +159,8 @@ class SequenceToSequence(SequenceTask):
             read = [inputs[:, 0]]
             for t in range(1, inputs.shape[1]):
                 scores, state = model.step(read[-1], state)
-                own = xp.argmax(scores, axis=1).astype(inputs.dtype)
-                read.append(xp.where(forced[:, t], inputs[:, t], own))
+                chosen = xp.argmax(scores, axis=1).astype(inputs.dtype)
+                read.append(xp.where(forced[:, t], inputs[:, t], chosen))
         return xp.stack(read, axis=1)
 
     # --- Evaluation ------------------------------------------------------------------------------
@@ -187,15 +187,15 @@ class SequenceToSequence(SequenceTask):
     def sample(self, model: Any) -> str:
         """Return a few texts of the validation split with their translations."""
         sources = list(self.pairs.references("valid"))[:SHOWN]
-        found = self._translations(model, sources, self.beam)
-        return " | ".join(f"{a} -> {b}" for a, b in zip(sources, found, strict=True))
+        translations = self._translations(model, sources, self.beam)
+        return " | ".join(f"{a} -> {b}" for a, b in zip(sources, translations, strict=True))
 
     def _translations(self, model: Any, sources: list[str], beam: int) -> list[str]:
         longest = int(self._lengths[:, 1].max()) + 1
         sizes: Any = {"max_length": 2 * longest, "batch_size": self.batch_size}
         penalty = self.length_penalty
-        found = translate(model, sources, beam=beam, length_penalty=penalty, **sizes)
-        return [best.text for best, *_ in found]
+        searched = translate(model, sources, beam=beam, length_penalty=penalty, **sizes)
+        return [best.text for best, *_ in searched]
 
     def _is_one_of(self, text: str, references: Sequence[str]) -> bool:
         """Return whether a text equals a reference, as the vocabulary's tokeniser reads them."""

@@ -104,8 +104,8 @@ class Tagging(SequenceTask):
             return loss, asnumpy(model.tags(*inputs))[real], targets[real]
 
         losses, *tags = zip(*share_out(read, [*self._in_order(split)]))
-        found, exact = map(np.concatenate, tags)
-        return {**scores(found, exact), "perplexity": exponential(sum(losses) / len(exact))}, {}
+        predicted, exact = map(np.concatenate, tags)
+        return {**scores(predicted, exact), "perplexity": exponential(sum(losses) / len(exact))}, {}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
         """Return how often a word is written as it mostly is; unknown words as most words are."""
@@ -113,11 +113,11 @@ class Tagging(SequenceTask):
         for ids, tags in self.text.encoded("train"):
             np.add.at(counts, (ids[tags >= 0], tags[tags >= 0]), 1)
         mostly = np.argmax(counts, axis=1)
-        found = {}
+        accuracies = {}
         for split in ("valid", "test"):
             ids, tags = map(np.concatenate, zip(*self.text.encoded(split), strict=True))
-            found[split] = scores(mostly[ids[tags >= 0]], tags[tags >= 0])["accuracy"]
-        return {"most frequent": found}
+            accuracies[split] = scores(mostly[ids[tags >= 0]], tags[tags >= 0])["accuracy"]
+        return {"most frequent": accuracies}
 
     def sample(self, model: Any) -> str | None:
         """Return a sentence of the validation split as the model writes it."""
@@ -136,14 +136,14 @@ class Tagging(SequenceTask):
         return fill(Tagger, options, len(self.text.vocab), len(TAGS))
 
 
-def scores(found: HostIds, right: HostIds) -> dict[str, float]:
+def scores(predicted: HostIds, right: HostIds) -> dict[str, float]:
     """Return the accuracy, and F1 of the tags that are not ``lower``, in percent.
 
     >>> scores(np.array([0, 1, 1, 2]), np.array([0, 1, 0, 1]))
     {'accuracy': 50.0, 'f1': 40.0}
     """
-    same = found == right
-    marked = int((found != 0).sum() + (right != 0).sum())
+    same = predicted == right
+    marked = int((predicted != 0).sum() + (right != 0).sum())
     hits = int((same & (right != 0)).sum())
     return {
         "accuracy": 100 * float(same.mean()),

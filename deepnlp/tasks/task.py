@@ -141,13 +141,13 @@ class Task:
         """Figures of the best weights, for ``result.json``: by name and then by split; notes."""
         if not self.is_measured():
             return self.on_validation(model)
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         splits = ("valid", "test")
         measured = share_out(lambda split: self.measure(model, split), splits)
         for split, (figures, _) in zip(splits, measured):
             for name, value in figures.items():
-                found.setdefault(name, {})[split] = value
-        return {**found, **measured[-1][1]}
+                by_name.setdefault(name, {})[split] = value
+        return {**by_name, **measured[-1][1]}
 
     def on_validation(self, model: Any) -> dict[str, Any]:
         """As :meth:`final`, of the validation split alone, as it is measured after an epoch."""

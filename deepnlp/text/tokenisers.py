@@ -281,15 +281,15 @@ def sentences(text: str) -> list[str]:
     >>> sentences("Dr. No came, e.g. At noon. He\nleft.\n\nA title")
     ['Dr. No came, e.g. At noon.', 'He left.', 'A title']
     """
-    found = []
+    ends = []
     for paragraph in PARAGRAPH.split(text):
         line = " ".join(paragraph.split())
         start = 0
         for boundary in BOUNDARY.finditer(line):
             candidate = line[start : boundary.end(1)]
             if not NO_BOUNDARY.search(candidate):
-                found.append(candidate)
+                ends.append(candidate)
                 start = boundary.end()
         if start < len(line):
-            found.append(line[start:])
-    return found
+            ends.append(line[start:])
+    return ends

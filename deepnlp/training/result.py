@@ -138,16 +138,16 @@ class Result:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Result:
         """Return a result from what :meth:`to_dict` gave."""
-        own = {field.name: str(field.type) for field in dataclasses.fields(cls)}
+        types = {field.name: str(field.type) for field in dataclasses.fields(cls)}
         if missing := {"status", "epochs"} - table.keys():
             raise ValueError(f"it has no {min(missing)!r}")
-        for name in own.keys() & table.keys():  # "float | None" may be an int too
-            expected = re.sub(r"\[.*", "", own[name])
+        for name in types.keys() & table.keys():  # "float | None" may be an int too
+            expected = re.sub(r"\[.*", "", types[name])
             expected = expected.replace("float", "int | float").replace("None", "NoneType")
             if type(table[name]).__name__ not in re.findall(r"\w+", expected):
                 raise ValueError(f"its {name!r} is {table[name]!r}")
-        known = {name: value for name, value in table.items() if name in own}
-        figures = {name: value for name, value in table.items() if name not in own}
+        known = {name: value for name, value in table.items() if name in types}
+        figures = {name: value for name, value in table.items() if name not in types}
         if table["status"] not in STATUSES:
             raise ValueError(f"its 'status' is {table['status']!r}")
         baselines = known.get("baselines", {})

@@ -139,8 +139,8 @@ def join(prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any])
     {'t': 3, '0.m': array([0.])}
     """
     start = f"{prefix}/"
-    own = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
-    return {**plain, **own}
+    joined = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
+    return {**plain, **joined}
 
 
 def describe(trainer: Any) -> dict[str, Any]:
@@ -373,6 +373,6 @@ def _check_position(state: State, history: Sequence[Any], trainer: Any) -> None:
     _expect("epochs_without", state.epochs_without == without, without, state.epochs_without)
 
 
-def _expect(what: str, right: Any, expected: Any, found: Any) -> None:
+def _expect(what: str, right: Any, expected: Any, got: Any) -> None:
     if not right:
-        raise ValueError(f"{what} should be {expected}, got {found!r:.80}")
+        raise ValueError(f"{what} should be {expected}, got {got!r:.80}")

@@ -273,9 +273,9 @@ class RunFolder:
         ----------
         result : dict
         """
-        own = {key: result[key] for key in sorted(result) if key not in (*PLACES, "digest")}
+        facts = {key: result[key] for key in sorted(result) if key not in (*PLACES, "digest")}
         logs = [content_of(path) for path in (self.config, self.metrics) if path.exists()]
-        text = b"".join([*logs, to_json(own).encode()]).replace(b"\r\n", b"\n")
+        text = b"".join([*logs, to_json(facts).encode()]).replace(b"\r\n", b"\n")
         return hashlib.sha256(text).hexdigest()
 
     def read_result(self) -> dict[str, Any] | None:
@@ -308,9 +308,9 @@ def _check_files(paths: Sequence[Path]) -> None:
         if path.exists() and not path.is_file():
             raise _refusal(f"{path} is no file: move it away")
     there = [path for path in paths if path.suffix in LOOKS and path.exists()]
-    own = {path: _is_ours(path) for path in there if path.stat().st_size}
-    for path, is_ours in own.items():
-        if is_ours is False or True not in own.values():
+    verdicts = {path: _is_ours(path) for path in there if path.stat().st_size}
+    for path, is_ours in verdicts.items():
+        if is_ours is False or True not in verdicts.values():
             raise _refusal(f"{path} is not a file of a run of deepnlp: move it away")
 
 

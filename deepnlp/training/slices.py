@@ -131,8 +131,8 @@ class Slices:
         if self.group.size == 1:
             return
         weights = hashlib.sha256(b"".join(asnumpy(p.value).tobytes() for p in self.weights))
-        own = weights.hexdigest(), [self._carried[k] for k in self._own]
-        digests, carried = zip(*self.group.gathered(own))
+        of_this = weights.hexdigest(), [self._carried[k] for k in self._own]
+        digests, carried = zip(*self.group.gathered(of_this))
         others = [rank for rank, digest in enumerate(digests) if digest != digests[0]]
         if others:
             advice = "let all machines have one kind of processor and the same NumPy"
@@ -143,7 +143,7 @@ class Slices:
         """Return the state of the model, or of each slice, by names such as ``2.layers.1.h``."""
         if self.number == 1:
             return dict(self.model.snapshot())
-        return {f"{k}.{n}": v for k, own in enumerate(self._carried) for n, v in own.items()}
+        return {f"{k}.{n}": v for k, state in enumerate(self._carried) for n, v in state.items()}
 
     def check_snapshot(self, snapshot: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the state of each slice, or the error of :meth:`restore`."""

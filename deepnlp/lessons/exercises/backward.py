@@ -63,9 +63,9 @@ def check_backward(
     if isinstance(gradients, list):
         layer.__class__ = _with_a_tuple(type(layer))
     report = check_gradients(layer, *inputs)
-    found = {row.name for row in report.rows if row.note != NO_GRADIENT}
-    missing = [f"d{name}" for name in weights if name not in found]
-    if missing and not any(name.startswith("params") for name in found):
+    checked = {row.name for row in report.rows if row.note != NO_GRADIENT}
+    missing = [f"d{name}" for name in weights if name not in checked]
+    if missing and not any(name.startswith("params") for name in checked):
         text = f"backward left no {', '.join(missing)}. Is it set in backward, and spelt so?"
         if all(hasattr(tried, gradient) for gradient in missing):
             names = ", ".join(f"self.{gradient[1:]}" for gradient in missing)
@@ -157,14 +157,14 @@ def _with_a_tuple(owner: type) -> type:
 
 def _diagnosis(report: Report, hints: dict[str, str]) -> Verdict:
     """Return the verdict on a wrong backward: the rows that are off, and the likeliest cause."""
-    found = report.to_dict()
-    wrong = [row["name"] for row in found["rows"] if not row["ok"]]
-    gradients = [row["name"] for row in found["rows"] if row["kind"] == "gradient"]
+    facts = report.to_dict()
+    wrong = [row["name"] for row in facts["rows"] if not row["ok"]]
+    gradients = [row["name"] for row in facts["rows"] if row["kind"] == "gradient"]
     names = [name for name in wrong if name in gradients] or wrong
     right = [name for name in gradients if name not in wrong]
     off = f"Wrong: {', '.join(names)}." + (f" Right: {', '.join(right)}." if right else "")
-    if not found["causes"]:
+    if not facts["causes"]:
         return Verdict.wrong("error", off)
-    name, evidence, sentence = map(found["causes"][0].get, ("name", "evidence", "sentence"))
+    name, evidence, sentence = map(facts["causes"][0].get, ("name", "evidence", "sentence"))
     lines = [off, f"Likely cause: {name}: {evidence}.", sentence, hints.get(name)]
     return Verdict.wrong(name, "\n".join(filter(None, lines)))

@@ -28,10 +28,10 @@ def softmax_over(e: HostArray, axis: int) -> HostArray:
     return np.moveaxis(softmax(np.moveaxis(e, axis, -1)), -1, axis)
 
 
-def in_another_order(found: dict[str, Any], right: dict[str, HostArray]) -> bool:
+def in_another_order(given: dict[str, Any], right: dict[str, HostArray]) -> bool:
     """Return whether the gradients are right, but in another order."""
     orders = permutations(right.values())
-    return any(close(found, dict(zip(found, order, strict=True))) for order in orders)
+    return any(close(given, dict(zip(given, order, strict=True))) for order in orders)
 
 
 def joined(first: HostArray, second: HostArray) -> HostArray:

@@ -66,12 +66,12 @@ class Reader:
         best: Callable[[HostArray], HostArray] = lambda scores: scores.argmax(axis=1),
     ) -> HostArray:
         """Return the ids that are read if each choice follows one id and the state is kept."""
-        inputs, read, state, own = self.inputs, self.inputs.copy(), self.state, self.inputs[:, 0]
+        inputs, read, state, chosen = self.inputs, self.inputs.copy(), self.state, self.inputs[:, 0]
         for t in range(begin, inputs.shape[1]):
             before = {"read": read[:, t - 1], "target": inputs[:, t - 1], "now": inputs[:, t]}
-            scores, new = self.step((before | {"mark": inputs[:, 0], "own": own})[after], state)
-            state, last, own = (new if keep else state), own, best(scores)
-            read[:, t] = np.where(forced[:, t], inputs[:, t], last if late else own)
+            scores, new = self.step((before | {"mark": inputs[:, 0], "own": chosen})[after], state)
+            state, last, chosen = (new if keep else state), chosen, best(scores)
+            read[:, t] = np.where(forced[:, t], inputs[:, t], last if late else chosen)
         return read
 
 
@@ -80,12 +80,12 @@ class Reader:
 
 def beams() -> list[tuple[Any, ...]]:
     """Totals (k,), log_p (k, V), state and width of three steps."""
-    rng, found = np.random.default_rng(3), []
+    rng, cases = np.random.default_rng(3), []
     for k, width in ((3, 3), (1, 3), (4, 2)):
         totals = np.sort(-rng.exponential(0.4, size=k))[::-1]
         log_p = np.log(rng.dirichlet(np.full(6, 0.6), size=k))
-        found.append((totals, log_p, tuple(rng.standard_normal((2, k, 3))), width))
-    return found
+        cases.append((totals, log_p, tuple(rng.standard_normal((2, k, 3))), width))
+    return cases
 
 
 def stepped(

@@ -73,8 +73,8 @@ def overwritten(like: HostArray, ids: HostArray, each: HostArray) -> HostArray:
 
 def whole_numbers(value: Any) -> HostArray | None:
     """Return an array of integers, or None if it is none."""
-    found = numbers(value, None)
-    return found if found is not None and found.ndim and found.dtype.kind in "iu" else None
+    array = numbers(value, None)
+    return array if array is not None and array.ndim and array.dtype.kind in "iu" else None
 
 
 def numbers(value: Any, kind: type | None = float) -> HostArray | None:

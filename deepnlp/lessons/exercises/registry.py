@@ -188,8 +188,12 @@ _LIBRARIES = [Path(str(module.__file__)).parent for module in (deepnlp, np)]
 def _describe(error: Exception) -> str:
     """Return an error in one sentence, with the reader's own line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if not any(map(Path(f.filename).is_relative_to, _LIBRARIES))]
-    where = f" In {own[-1].name}: {own[-1].line}" if own and own[-1].line else ""
+    of_reader = [f for f in frames if not any(map(Path(f.filename).is_relative_to, _LIBRARIES))]
+    where = (
+        f" In {of_reader[-1].name}: {of_reader[-1].line}"
+        if of_reader and of_reader[-1].line
+        else ""
+    )
     return f"It raises {type(error).__name__}: {error}.{where}"
 
 

@@ -169,9 +169,9 @@ def check_table(name: str, answer: Any, backward: Backward = check_code) -> Verd
     mistakes = [entry for step in reversed(steps) for entry in _mistakes(step).items()]
     say = {key: mistake["says"] for key, mistake in mistakes if "says" in mistake}
     changed: list[bool] = []
-    own: Names = {"answer": _given_copies(answer, changed), "verdict": Verdict.right()}
+    given: Names = {"answer": _given_copies(answer, changed), "verdict": Verdict.right()}
     for case in table.get("cases", [""]):
-        names = names_of(lesson_of(name)) | own
+        names = names_of(lesson_of(name)) | given
         _execute(case, names)
         for step in steps:
             verdict = names["verdict"] = _check_step(step, names, say, backward)
@@ -254,11 +254,11 @@ def _made(mistakes: dict[str, Table], step: Table, names: Names) -> Iterator[lis
             yield [key]
     lines = [(key, text) for key, of in mistakes.items() for text in _listed(of.get("line", []))]
     for made in [*combinations(lines, 1), *combinations(lines, 2)]:
-        own, texts = dict(names), [step["lines"], *(text for _, text in made)]
+        scope, texts = dict(names), [step["lines"], *(text for _, text in made)]
         by_target = {line.partition(" = ")[0]: line for text in texts for line in text.splitlines()}
         for line in by_target.values():
-            _execute(line, own)
-        if is_got(_evaluate(step["right"], own)):
+            _execute(line, scope)
+        if is_got(_evaluate(step["right"], scope)):
             yield list(dict.fromkeys(key for key, _ in made))
 
 
@@ -286,8 +286,8 @@ def _given_copies(answer: Any, changed: list[bool]) -> Any:
 
 def _with_arrays(values: Any) -> list[Any]:
     """Return the values that are arrays, or have some."""
-    lists = [one if isinstance(one, tuple | list) else [one] for one in values]
-    return [one for one in lists if any(isinstance(part, np.ndarray) for part in one)]
+    lists = [value if isinstance(value, tuple | list) else [value] for value in values]
+    return [value for value in lists if any(isinstance(part, np.ndarray) for part in value)]
 
 
 def _copied(value: Any) -> Any:

@@ -92,7 +92,7 @@ def unpacked(got: Any) -> Any:
 def close(got: Any, value: Any, tolerance: float = 1e-6) -> bool:
     """Return whether a value, or each of several by name, is numeric and close to another."""
     if isinstance(value, dict):
-        return all(close(got[key], one, tolerance) for key, one in value.items())
+        return all(close(got[key], part, tolerance) for key, part in value.items())
     have = _numbers(got)
     return have is not None and _close(have, np.asarray(asnumpy(value)), tolerance)
 
@@ -163,7 +163,7 @@ def _amounts(have: HostArray, want: HostArray) -> dict[str, Any]:
     return {
         "row_sums": have.sum(axis=-1, keepdims=True) if has_shares else np.nan,
         "offset": offset,
-        "offset_text": ", ".join([*(f"{one:.3g}" for one in offset[:4]), "..."][: len(offset)]),
+        "offset_text": ", ".join([*(f"{x:.3g}" for x in offset[:4]), "..."][: len(offset)]),
         "factor": factor,
         "inverse": np.round(1 / factor),
     }
