@@ -127,10 +127,9 @@ def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
 
 
 def _layer(
-    name: str, inputs: str, weights: str = "", any_shape: bool = False, **options: Any
+    note: str, kind: type[Layer], weights: str, inputs: str, any_shape: bool = False, **options: Any
 ) -> Iterator[Example]:
     """Yield a layer in the usual sizes and with N = T = 1; ``-`` is a weight that is None."""
-    kind = getattr(layers, name.split()[0])
 
     def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
         by_letter = sizes._asdict()
@@ -142,6 +141,7 @@ def _layer(
             options["rng"] = rng
         return kind(*given, **options), _inputs(rng, inputs, sizes)
 
+    name = f"{kind.__name__} {note}".strip()
     yield Example(name, kind, build, SIZES, any_shape)
     if "T" in inputs and not options.get("stateful"):
         yield Example(f"{name} N=1 T=1", kind, build, SINGLE, any_shape)
@@ -251,8 +251,9 @@ def _tied_stack(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
 
 
 def _rows() -> Iterator[Example]:
-    for name, row in ROWS.items():
-        yield from _layer(name, **row)
+    for title, row in ROWS.items():
+        kind, _, note = title.partition(" ")
+        yield from _layer(note, getattr(layers, kind), **{"weights": "", **row})
     for name in composed(SMALL, None):
         yield from _composed(name)
     yield Example("Sequential tied LSTM", Sequential, _tied_stack)
