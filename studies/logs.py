@@ -18,8 +18,8 @@ from deepnlp.training.runfolder import PLACES
 from studies.study import Study
 
 LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
-ENDED = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY)  # again they would end in the same way
-SLACK = 1e-4  # by which another processor may evaluate the best weights otherwise
+ENDED = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY)  # a repeated run would end in the same way
+SLACK = 1e-4  # the difference that another processor may make to a figure of the best weights
 NOT_RUN, NOT_ENDED, CHANGED = "not run", "not ended", "run with other options"
 
 

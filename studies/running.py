@@ -30,7 +30,7 @@ from studies.search import LOCK, Search, begin_study
 from studies.table import Table
 from studies.training import CODES, FAILED
 
-POLL = 0.2  # seconds between two looks whether a run of another command is left
+POLL = 0.2  # seconds between two looks at the runs of other commands
 THREADS = "DEEPNLP_NUM_THREADS"
 WORKER = [sys.executable, "-m", "studies.training"]
 

@@ -164,7 +164,7 @@ def build_search(name: str, content: Mapping[str, Any]) -> Search:
     parts = {"recipe": "", "options": {}, "space": {}, **content}
     options = parts.pop("options")
     config = configure(parts["recipe"] or None, options, options.get("task"))
-    if config.seed is None:  # a trial that was killed must go on as it began
+    if config.seed is None:  # a killed trial must continue as it began
         config = config.replace(seed=0)
     space = [build_parameter(key, values, config) for key, values in parts["space"].items()]
     if not space:

@@ -103,7 +103,9 @@ def load_declared(
     """Build a declaration by ``build``; its errors name the file."""
     path, content = _read(kind, name)
     try:
-        if "like" in content:  # all of another declaration, except for what stands here
+        if (
+            "like" in content
+        ):  # another declaration, from which this one differs only in what it states
             _, other = _read(kind, content.pop("like"))
             options = {**other.get("options", {}), **content.get("options", {})}
             content = {**other, **content, "options": options}

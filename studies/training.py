@@ -22,10 +22,10 @@ from deepnlp.training.result import FINISHED, OUT_OF_MEMORY
 from studies.logs import ENDED, Logs, Run
 from studies.search import DECLARED, Search, begun_search
 
-HALVING = 3  # of so many trials successive halving lets one go on
+HALVING = 3  # successive halving keeps one of so many trials
 CODES = {"finished": 0, "pruned": 0, "interrupted": 130, "busy": 75}  # busy: in another process
 FAILED = 2
-PATIENCE = 1.0  # seconds to wait for who looks whether the lock of a run is free
+PATIENCE = 1.0  # seconds to wait for a process that only tests the lock of a run
 
 
 class Judge(Hook):
@@ -76,7 +76,7 @@ def train_run(folder: str) -> str:
             return "busy"
         if (run.read_result() or {}).get("status") in ENDED:
             return FINISHED
-        if is_trial:  # without the test split, on which the best options are measured later
+        if is_trial:  # the test split is kept for the best options
             search = begun_search(run.path.parent)
             hooks = [] if search.pruner == "none" else [Judge(search, run)]
             options = {"progress": False, "test": False, "hooks": hooks}
@@ -94,7 +94,7 @@ def train_run(folder: str) -> str:
 
 def main(backend_name: str, folder: str) -> int:
     """Train a run as the parent says; gives the exit code."""
-    # but for the training itself there is nothing to be put in order
+    # only the training itself has to be ended in order
     signal.signal(signal.SIGINT, lambda *_: os._exit(CODES["interrupted"]))
     threading.Thread(target=_listen, daemon=True).start()
     try:

@@ -19,7 +19,8 @@ class OfOneThread:
     def take_over(self: Any) -> None:
         """Let the calling thread go forward and back from now on, in place of another.
 
-        Training in a thread of its own begins with it, as :class:`deepnlp.training.Trainer` does.
+        A training in a thread of its own begins with this call; :class:`deepnlp.training.Trainer`
+        makes it.
         """
         for layer in self._layers():
             layer._owner = None

@@ -287,7 +287,7 @@ def sharing(group: Group, slices: int) -> Iterator[None]:
 def share_out(work: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
     """``[work(item) for item in items]``, each item in one of the processes of :func:`sharing`.
 
-    What a work shares out itself, inside, stays in its process.
+    A call of ``share_out`` inside ``work`` stays in its process.
 
     >>> share_out(abs, [-1, 2])
     [1, 2]

@@ -258,7 +258,7 @@ def in_parallel(work: Callable[[Any], object], pieces: Sequence[Any], least: int
 def later() -> Iterator[None]:
     """Context in which the work of :func:`in_parallel_later` goes on beside the caller's own.
 
-    So a thread that waits for the next :func:`in_parallel` has something to do meanwhile.
+    Threads that would wait for the next :func:`in_parallel` work on it meanwhile.
 
     >>> numbers = [1, 2, 3]
     >>> with later():
@@ -291,8 +291,8 @@ def in_parallel_later(
 ) -> None:
     """Call ``work(piece)`` for every piece, and then ``end()``: by the end of :func:`later`.
 
-    There helpers work on pieces when nothing else is shared out, and the ends come in the order of
-    the calls. Outside all is done at once.
+    In that context helpers work on the pieces when there is nothing else to do, and ``end`` is
+    called in the order of the calls. Outside of it everything is done at once.
     """
     if (waiting := _waiting.get()) is None:
         in_parallel(work, pieces)

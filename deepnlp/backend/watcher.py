@@ -52,8 +52,8 @@ def _stat(pid: int) -> tuple[str, list[str]]:
 def wait_for_meeting(rank: str, size: str, seconds: str) -> None:
     """End the process that started this one if it has not met all others of its job in time.
 
-    That it has, or is gone, the end of standard input says. The others on this machine are known
-    by addresses, which hold the PID of what has started them all.
+    The end of standard input says that it has, or is gone. The processes on this machine meet at
+    addresses made of the PID of the program that started them all.
     """
     process = os.getppid()
     job = next((pid for pid, name in _ancestors() if name.startswith(STARTERS)), process)

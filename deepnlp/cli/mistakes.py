@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deepnlp.errors import DeepNLPError
 
-# What the system, or an operation on numbers, says of what it was given.
+# Errors of the operating system or of arithmetic that bad input causes.
 MISTAKES = (DeepNLPError, OSError, MemoryError, RecursionError, OverflowError)
 HOMES = (Path(__file__).parents[1], Path(__file__).parents[2] / "studies")
 

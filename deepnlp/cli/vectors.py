@@ -31,8 +31,8 @@ from deepnlp.vectors import AnalogyScore, WordVectors, evaluate_analogies, evalu
 from deepnlp.vectors.formats import FORMATS
 from deepnlp.vectors.word_vectors import METHODS
 
-SETS = ("simlex", "men", "rw", "wordsim353")  # measured unless others are asked for
-SHOWN = 60  # words of a picture for which none are named
+SETS = ("simlex", "men", "rw", "wordsim353")  # measured by default
+SHOWN = 60  # words of a picture by default
 
 Format = Annotated[str | None, Option(choices=FORMATS)]
 Source = Annotated[str, Option(metavar="VECTORS")]

@@ -16,7 +16,7 @@ SPLITS = ("train", "valid", "test")
 
 Item = TypeVar("Item")
 
-UNSPACED = 30  # bytes from space to space: more than words have in any language that writes spaces
+UNSPACED = 30  # bytes between spaces; no language that writes spaces has such long words on average
 
 
 class Size(NamedTuple):

@@ -22,7 +22,7 @@ Say = Callable[[str], object]
 
 MISSING, DAMAGED, RIGHT = "missing", "damaged", "right"
 PACKED = (".gz", ".zip")
-SLACK = 1 << 20  # bytes by which packing may lengthen a file, and an archive holds more
+SLACK = 1 << 20  # bytes that packing may add to a file
 
 
 def fetch(
@@ -95,7 +95,7 @@ def fetch(
                     raise DeepNLPError(_by_hand(name, left[0], offer, to, failures))
                 origins |= came
                 for path in _partials(offer, to):
-                    path.unlink(missing_ok=True)  # also what another address had begun to send
+                    path.unlink(missing_ok=True)  # also the parts from other addresses
             return origins
     except OSError as error:
         raise DeepNLPError(
@@ -295,5 +295,5 @@ def _blocks(partial: Path, packing: str, member: str | None) -> Iterator[bytes]:
                 file = opened.enter_context(opener(partial, "rb"))
             while block := file.read(CHUNK):
                 yield block
-    except Exception as error:  # whatever zipfile and gzip make of the bytes
+    except Exception as error:  # zipfile and gzip raise many kinds of errors
         raise TransferError(f"cannot be unpacked: {error}") from None

@@ -12,7 +12,7 @@ from typing import Any
 from deepnlp.datasets.manifest import set_with
 from deepnlp.files.reading import decode, unpacked
 
-MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
+MOST_TIMES = 100  # no text unpacks to more; about 3 times its size is usual
 LEAST_BOUND = 1 << 26  # bytes that are read of any file
 MOST_FILES = 200_000  # in a folder
 

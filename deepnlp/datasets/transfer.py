@@ -20,7 +20,9 @@ from tqdm import tqdm
 
 from deepnlp.errors import DeepNLPError
 
-TIMEOUT = 30.0  # seconds for the head of an answer, and over which the speed is measured
+TIMEOUT = (
+    30.0  # seconds to wait for the head of an answer, and the span in which the speed is measured
+)
 LEAST_SPEED = 1000  # bytes a second
 TRIES = 4  # of an address that breaks off
 CHUNK = 1 << 16
@@ -201,7 +203,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         """Return the request to the new address."""
-        fp.length, fp.chunked = 0, False  # urllib would read its body, however long
+        fp.length, fp.chunked = 0, False  # urllib would read the whole body
         if not is_secure(newurl, loopback=not is_secure(req.full_url)):
             fp.close()
             raise TransferError(f"redirects to {newurl}, which is not https: refused")
@@ -243,7 +245,7 @@ def _copy(source: Source, response: Any, file: BinaryIO, have: int, timeout: flo
                 file.truncate(0)
                 raise TransferError(f"sends more than {source.limit:,} bytes: cut off")
             file.write(block)
-            file.flush()  # what has come is kept, even if the process is killed
+            file.flush()  # the bytes are kept even if the process is killed
             bar.update(len(block))
     if response.length or have < (source.bytes or 0):
         expected = f" of {source.bytes:,}" if source.bytes else ""

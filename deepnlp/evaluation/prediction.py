@@ -1,9 +1,9 @@
 """How well a language model predicts a text: perplexity and surprisal.
 
-A split of n tokens has n - 1 targets, the first token being context, and each target counts
-exactly once. The hidden state is carried from the first token to the last. What is evaluated is a
-twin of the model, which shares its weights alone: mode, hidden state and dropout counters of the
-model are not touched, and several threads may evaluate one model.
+A split of n tokens has n - 1 targets, the first token being context, and each target counts exactly
+once. The hidden state is carried from the first token to the last. The evaluation uses a twin of
+the model, which shares only its weights: the model's mode, hidden state and dropout counters are
+not touched, and several threads may evaluate one model.
 """
 
 import math
@@ -34,7 +34,8 @@ TOKENS_AT_ONCE = 512  # per window; bounds the hidden states in memory
 def evaluating(model: Kind) -> Iterator[Kind]:
     """Context in which a model evaluates from a state of zeros; afterwards it is as it was.
 
-    It belongs to the calling thread then. A :meth:`~deepnlp.Layer.twin` evaluates in any thread.
+    The model then belongs to the calling thread; a :meth:`~deepnlp.Layer.twin` can be evaluated in
+    any thread.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ from deepnlp.lessons.exercises.verdict import Verdict
 
 RIGHT = Verdict.right("Right: every number agrees.")
 NOT_READABLE, NOT_GRADED = "not readable", "not graded"
-LEAST_SECONDS = 60.0  # of processor time for an answer that the grader itself has at least
+LEAST_SECONDS = 60.0  # the grader's own least processor time for an answer
 TOO_MUCH = "It could not be graded: what it gave took more than {:g} seconds, or too much memory."
 
 
@@ -152,7 +152,7 @@ def _graded(task: Task, session: Session, expected: list[Any], error: str = "") 
         its_own = _its_own(task, session, trusted)
     except EndedError as ended:
         trusted = its_own = Verdict.wrong(*ended.args)
-    except Exception as raised:  # whatever it is, it costs nobody else a mark
+    except Exception as raised:  # no error may cost another student a mark
         wrong = Verdict.wrong(NOT_GRADED, f"It could not be graded: {_told(raised)}")
         trusted = its_own = wrong
     decisive = its_own if trusted.ok else trusted
@@ -162,7 +162,7 @@ def _graded(task: Task, session: Session, expected: list[Any], error: str = "") 
         notes.append("its own process says that it is right")
         its_own = trusted
     diagnosis = (decisive if score else its_own).diagnosis
-    text = its_own.text[:4000].encode("utf-8", "replace").decode()  # what it raises may be no text
+    text = its_own.text[:4000].encode("utf-8", "replace").decode()  # its message may be no text
     return Mark(task.title, score, task.points, its_own.ok, diagnosis, text, "; ".join(notes))
 
 

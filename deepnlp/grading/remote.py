@@ -21,10 +21,10 @@ from deepnlp.grading.process import limit
 from deepnlp.grading.worker import EndlessError
 from deepnlp.layer import Layer
 
-WAIT = 10  # times its processor time an answer may take on the wall clock,
-LEAST_WAIT = 60.0  # and seconds that it may take at least
-GRACE = 1.0  # seconds more, in which a loop that is told to end says where it was
-START = 300.0  # seconds of processor time in which all should be loaded, WASI be compiled
+WAIT = 10  # an answer may take so many times its processor time on the wall clock,
+LEAST_WAIT = 60.0  # and at least so many seconds
+GRACE = 1.0  # more seconds, in which an interrupted loop reports its line
+START = 300.0  # seconds of processor time to load all modules and compile WASI
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
 EXCHANGES = ThreadPoolExecutor()
 #: The modules of the grader with which a process runs a submission, and the variables of the
@@ -176,7 +176,7 @@ class Session:
         env = {name: os.environ[name] for name in passed}
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         pipes: Any = {"stdin": PIPE, "stdout": PIPE, "stderr": DEVNULL}
-        limit(AS=None, CPU=None)  # else it would have those of the grader
+        limit(AS=None, CPU=None)  # otherwise it would inherit the grader's limits
         command = command_of(f"deepnlp.grading.{self.runner}", os.getpid(), *self.limits)
         self.process = Popen(command, env=env, cwd=os.sep, **pipes)
         self.deadline, self.before = time.monotonic() + WAIT * START, 0.0

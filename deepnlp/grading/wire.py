@@ -1,7 +1,7 @@
 """Messages between the grader and a submission: lines of JSON, which nothing executes.
 
-A value that JSON does not have is written as a list of its kind and its parts. What is no data
-stays where it is and is known by a number.
+A value that JSON does not have is written as a list of its kind and its parts. An object that is no
+data stays where it is, and a number stands for it.
 """
 
 import base64
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 MOST = 1 << 24  # bytes of a message, and numbers of an array
-MEMBERS = 10_000  # of a set or a dict: with equal hashes each costs a comparison with all others
+MEMBERS = 10_000  # of a set or a dict: members with equal hashes are each compared with all others
 LISTS = list | range | deque | KeysView | ValuesView | ItemsView | Iterator
 
 

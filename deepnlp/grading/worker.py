@@ -33,7 +33,7 @@ from deepnlp.lessons.exercises.registry import judge
 from deepnlp.lessons.exercises.tables import names_of, tables_of
 
 NAME = "submission"
-NOTICE = "__notice__"  # what each loop calls in each of its rounds
+NOTICE = "__notice__"  # called in each round of every loop
 
 
 class EndlessError(BaseException):
@@ -190,7 +190,7 @@ class Worker:
     def _described(self, error: BaseException) -> list[str]:
         """Type and text of an error, and the line of the submission that raised it."""
         text, places = "", [""]
-        with suppress(BaseException):  # whatever the error of a submission may do
+        with suppress(BaseException):  # an error of a submission may run code of its own
             text = str(error)[:1000]
             for frame in traceback.extract_tb(error.__traceback__):
                 if frame.filename in self.titles and frame.line:

@@ -8,11 +8,11 @@ with a target t (n,) that counts, of minus the logarithm of the target's probabi
           = log sum_j exp(s_nj) - s_n,t_n
     L = sum_n nll_n / M                                 over the n that count: a number
 
-The answer is ``ds = (p - onehot(t)) / M``: what was predicted, less what was the case. Descent
-raises the score of the target in proportion to what its probability lacks of one, and lowers each
-other score in proportion to its own probability. No slope of the softmax is left, which would be
-near zero where a prediction is sure: the surer it is and wrong, the larger the gradient. Hence each
-loss stands together with the function before it.
+The answer is ``ds = (p - onehot(t)) / M``: predicted minus actual. Gradient descent raises the
+target's score in proportion to 1 - p, and lowers each other score in proportion to its own
+probability. The slope of the softmax, which is near zero where a prediction is confident, has
+cancelled: a confident wrong prediction has a large gradient. That is why each loss is combined with
+the function before it.
 
 The file goes from the equations, :func:`softmax_nll` and :func:`softmax_nll_backward`, to the
 layers: :class:`SoftmaxWithLoss` of given scores, :class:`AffineSoftmaxWithLoss` of the scores

@@ -1,6 +1,6 @@
 """Tasks: what a model is trained to do, and how it is judged. ``Trainer`` trains any of them.
 
-But a model of n-grams is counted.
+Only a model of n-grams is counted, not trained.
 """
 
 from typing import Any

@@ -41,8 +41,8 @@ def pretrained(
 ) -> Pretrained | None:
     """Read the vectors for the words of a corpus; words that the file lacks get random ones.
 
-    A path that does not exist is looked up in the data folder. Of a run, the input vectors of its
-    best model are taken.
+    A path that does not exist is looked up in the data folder. If the path is a run, the vectors
+    are the input vectors of its best model.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ class LanguageModelling(CorpusTask):
     def learn(self, model: Any, batch: tuple[Any, ...], share: float = 1) -> Array:
         """Return the mean cross-entropy of a window, whose targets are those of the model.
 
-        What AR, TAR and the like add to the loss has its gradient, but is not in the figure.
+        The figure leaves out AR, TAR and other penalties, whose gradients count all the same.
         """
         inputs, targets = batch
         loss = super().learn(model, (inputs, to_predict(model, targets)), share)

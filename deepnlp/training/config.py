@@ -1,7 +1,8 @@
 """The options of a training run, read from what they configure; and recipes.
 
 The command line builds its options from :func:`option_groups`, a recipe is a TOML file of the same
-names, and so is the ``config.toml`` of a run folder. In this line a later value counts more:
+names, and so is the ``config.toml`` of a run folder. A value further to the right overrides those
+before it:
 
     defaults of the constructors  <  recipe "default"  <  recipe  <  what the user says
 """
@@ -173,7 +174,7 @@ def configure(
         raise ValueError(f"recipe {name} is for task {stated['task']!r}, got {task!r}")
     if name is not None:
         stated |= _stated(name)
-    # What is not stated has the default of the model, optimizer and schedule that are chosen.
+    # Options that are not stated have the default of the chosen model, optimizer and schedule.
     return TrainConfig(**{**stated, **(explicit or {})})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import tqdm
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
-EVERY = 60.0  # seconds from line to line where there is no terminal
+EVERY = 60.0  # seconds between two lines where there is no terminal
 LOOK: dict[str, Any] = {"bar_format": BAR, "dynamic_ncols": True, "leave": False}
 
 
@@ -21,7 +21,7 @@ def _has_widgets() -> bool:
 
 
 if _has_widgets():
-    import tqdm.notebook  # it takes as long as all else
+    import tqdm.notebook  # slow to import
 BAR_KIND: Any = tqdm.notebook.tqdm if _has_widgets() else tqdm.tqdm
 
 

@@ -103,7 +103,7 @@ class Result:
     def keep(self, task: Task, folder: RunFolder | None) -> Result:
         """Add what the result depends on besides the options, and write ``result.json``.
 
-        Gives the result as it is read again. Without a folder nothing is written.
+        It returns the result as it will be read again. Without a folder it writes nothing.
         """
         self.peak_memory_mb, self.corpus, self.versions = peak_memory_mb(), task.facts(), versions()
         if folder is not None:

@@ -102,10 +102,10 @@ class RunFolder:
     def held(self, *, resume: bool = False, overwrite: bool = False) -> Iterator[RunFolder]:
         """Context in which a run is begun in the folder, or the one that is there is gone on with.
 
-        Here, and only here, is checked whether that can be. Until the end no other process trains
-        in the folder; the lock ends with the process. What killed processes have left is cleared
-        away. Where nothing has been written by the end, a folder that was made is removed. To hold
-        a folder that is held already changes nothing.
+        This is the only check of whether that is possible. Until the end of the context no other
+        process trains in the folder; the lock ends with the process. Files that killed processes
+        left behind are removed. A folder that was made is removed again if nothing was written.
+        Holding a folder twice changes nothing.
 
         Parameters
         ----------
@@ -180,8 +180,8 @@ class RunFolder:
     def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:
         """Put a run in place of the one that is there, which is whole until then.
 
-        From the moment in which the new checkpoint has been written, under another name, the new
-        run counts: if the process is killed, :meth:`held` ends what it began.
+        As soon as the new checkpoint has been written, under another name, the new run counts: if
+        the process is killed then, :meth:`held` finishes the replacement.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class RunFolder:
     def digest(self, result: Mapping[str, Any]) -> str:
         """Return the SHA-256 of the options, the metrics and a result, which belong to one run.
 
-        Where the run was made (:data:`PLACES`) is left out.
+        The entries that say where the run was made (:data:`PLACES`) do not count.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class RunFolder:
 
     def read_result(self) -> dict[str, Any] | None:
         """Read ``result.json``; None if there is none."""
-        with suppress(FileNotFoundError):  # or the run has just been gone on with
+        with suppress(FileNotFoundError):  # or the run has just been resumed
             return read_json(self.result)
         return None
 
@@ -298,8 +298,8 @@ def _refusal(said: str) -> DeepNLPError:
 def _check_files(paths: Sequence[Path]) -> None:
     """Raise an error unless the files that are there are those of a run.
 
-    No path may be a link, through which a run would write elsewhere. A file that cannot be read as
-    what its name says is taken for a damaged one of the run if another file is certainly the run's.
+    No path may be a link, through which a run would write elsewhere. A file that cannot be read
+    counts as a damaged file of the run if another file certainly belongs to the run.
     """
     for path in paths:
         if path.is_symlink():

@@ -22,7 +22,8 @@ Floor = Annotated[float, Option(low=0, high=1, name="lr_floor")]
 class Schedule:
     """The learning rate as a fraction of its first value: here, always 1.
 
-    What a subclass remembers between epochs are its fields without a place in the constructor.
+    A subclass keeps what it remembers between epochs in fields that are no arguments of the
+    constructor.
 
     Parameters
     ----------

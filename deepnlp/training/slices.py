@@ -19,8 +19,8 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.parameter import Parameter, at_every_place, sum_by_id
 from deepnlp.tasks import Task
 
-APART = 1 << 40  # masks of dropout that a slice may draw before it draws those of the next
-BUCKET = 1 << 24  # numbers that are exchanged at once; few large pieces take less time
+APART = 1 << 40  # the number of dropout masks reserved for each slice
+BUCKET = 1 << 24  # numbers that are exchanged in one message; few large messages are faster
 
 Part: TypeAlias = Array | tuple[Array, Array] | None  # dense, or ids and rows, or of no rows
 

@@ -43,7 +43,7 @@ from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.slices import Slices
 from deepnlp.training.watching import GradientWatch, Hook
 
-SLICES = 4  # of a batch that is shared out between processes
+SLICES = 4  # the slices of a batch that processes share
 
 
 class Trainer:
@@ -483,7 +483,7 @@ class Trainer:
         if folder is None:
             return
         if folder.replaces:
-            if not self.state.step:  # interrupted at once: the old run stays
+            if not self.state.step:  # interrupted before the first checkpoint: the old run stays
                 raise KeyboardInterrupt
             folder.replace_run(self._config_text(), lambda path: write_checkpoint(self, path))
         for hook in self.hooks:
