@@ -103,9 +103,7 @@ def load_declared(
     """Build a declaration by ``build``; its errors name the file."""
     path, content = _read(kind, name)
     try:
-        if (
-            "like" in content
-        ):  # another declaration, from which this one differs only in what it states
+        if "like" in content:  # another declaration, of which this one changes a part
             _, other = _read(kind, content.pop("like"))
             options = {**other.get("options", {}), **content.get("options", {})}
             content = {**other, **content, "options": options}

@@ -20,9 +20,7 @@ from tqdm import tqdm
 
 from deepnlp.errors import DeepNLPError
 
-TIMEOUT = (
-    30.0  # seconds to wait for the head of an answer, and the span in which the speed is measured
-)
+TIMEOUT = 30.0  # seconds to wait for the head of an answer, and the span of a measured speed
 LEAST_SPEED = 1000  # bytes a second
 TRIES = 4  # of an address that breaks off
 CHUNK = 1 << 16
