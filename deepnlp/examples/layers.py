@@ -260,6 +260,8 @@ def _rows() -> Iterator[Example]:
     for cell in ("lstm", "gru", "rnn"):
         for tie in ("none", "tied", "tied+L"):
             yield _plain(cell, tie)
+    yield _plain("mingru", "tied")
+    yield _plain("mlstm", "none")
     for augment in (0.0, 0.7):
         yield _awd_lstm(augment)
     for tie in ("none", "tied+L"):

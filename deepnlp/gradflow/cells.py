@@ -8,6 +8,7 @@ from deepnlp.backend import Array, HostArray, asnumpy, xp
 from deepnlp.backend.functions import sigmoid, split_gates, tanh_grad
 from deepnlp.layers.lstm import lstm_step
 from deepnlp.layers.recurrent import TimeRecurrent
+from deepnlp.layers.scans import TimeScan
 
 NO_GATES = "gn"  # the new memory of an LSTM, the new state of a GRU
 
@@ -23,7 +24,7 @@ def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
     -------
     dict of str to numpy.ndarray (H, H)
         ``{"Wh": ...}`` for an RNN, ``Wh_i, Wh_f, Wh_g, Wh_o`` for an LSTM, ``Wh_r, Wh_z, Wh_n``
-        for a GRU.
+        for a GRU; none where gates do not look at the state.
 
     Examples
     --------
@@ -31,6 +32,8 @@ def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
     >>> list(hidden_blocks(TimeGRU.init(3, 2)))
     ['Wh_r', 'Wh_z', 'Wh_n']
     """
+    if layer.Wh is None:
+        return {}
     names = [f"Wh_{gate}" for gate in layer.gates] if len(layer.gates) > 1 else ["Wh"]
     blocks = split_gates(asnumpy(layer.Wh.value), len(names))
     return dict(zip(names, blocks, strict=True))
@@ -48,9 +51,9 @@ def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Arra
     Returns
     -------
     dict of str to array (n, H)
-        i, f, o of an LSTM; r, z of a GRU. An RNN has no gates: for tanh it is ``|h|``, near 1
-        where the unit is saturated and lets no gradient through; for relu it is ``open``, 1 where
-        the unit lets the gradient through and 0 where it does not.
+        i, f, o of an LSTM; r, z of a GRU; those of a layer that is a scan. An RNN has no gates:
+        for tanh it is ``|h|``, near 1 where the unit is saturated and lets no gradient through;
+        for relu it is ``open``, 1 where the unit lets the gradient through and 0 where it does not.
 
     Examples
     --------
@@ -60,7 +63,10 @@ def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Arra
     >>> gates["f"].round(2)                    # sigmoid of the forget bias, 1
     array([[0.73, 0.73]])
     """
-    a = layer._input_product(x) + h_prev @ layer.Wh.value
+    a = layer._input_product(x)
+    if isinstance(layer, TimeScan):
+        return layer.gate_values(a)
+    a = a + h_prev @ layer.Wh.value
     if len(layer.gates) > 1:
         bh = getattr(layer, "bh", None)
         a = a if bh is None else a + bh.value

@@ -38,7 +38,7 @@ class LayerFlow(Measured):
     ``dh`` (T,) is the norm of dL/dh by step back in time, the last step of the window first, and
     ``dc`` that of dL/dc where the layer has a memory cell. ``weights`` holds the spectrum of each
     square block of W_h, ``jacobians`` those of the products of step Jacobians; both are empty
-    where only the gradients were measured.
+    where only the gradients were measured, or the output is not the state.
 
     ``predicted_rate`` is the largest spectral radius of a mean step Jacobian, of this layer and
     of those above. The gradient comes down from them at every step, so it decays as slowly as in
@@ -202,7 +202,7 @@ def _layer_flow(path: str, observer: Observer, spectra: bool, above: float | Non
     gates = {name: GateUse(*(float(xp.mean(p)) for p in parts[name])) for name in parts}
     dh, dc = _norms_back(seen.dh), None if seen.dc is None else _norms_back(seen.dc)
     cell = type(layer).__name__
-    if not spectra:
+    if not (spectra and layer.shows_state):  # a matrix as a state has too many Jacobians
         return LayerFlow(path, cell, dh, dc, gates, {}, None, None)
     blocks, jacobians = hidden_blocks(layer), _jacobians(layer, seen)
     weights = {name: spectrum(W.astype("float64")) for name, W in blocks.items()}

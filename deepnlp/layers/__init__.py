@@ -15,8 +15,12 @@ from deepnlp.layers.embedding import Embedding, EmbeddingDropout
 from deepnlp.layers.feeding import InputFeedingDecoder
 from deepnlp.layers.gru import GRU, TimeGRU
 from deepnlp.layers.lengths import reverse_by_length
+from deepnlp.layers.linear_attention import TimeLinearAttention
 from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, SoftmaxWithLoss
 from deepnlp.layers.lstm import LSTM, TimeLSTM
+from deepnlp.layers.mingru import TimeMinGRU
+from deepnlp.layers.minlstm import TimeMinLSTM
+from deepnlp.layers.mlstm import TimeMLSTM
 from deepnlp.layers.mogrifier import TimeMogrifierLSTM
 from deepnlp.layers.multihead import CrossAttention, MultiHeadAttention
 from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
@@ -24,7 +28,9 @@ from deepnlp.layers.norm import LayerNorm, RMSNorm
 from deepnlp.layers.positions import PositionalEmbedding, RotaryPositions, SinusoidalPositions
 from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActivationRegularisation
 from deepnlp.layers.rnn import RNN, TimeRNN
+from deepnlp.layers.scans import scan, scan_backward
 from deepnlp.layers.stacked import TimeStacked
+from deepnlp.layers.state_space import TimeStateSpace
 from deepnlp.layers.transformer import (
     FeedForward,
     Residual,
@@ -43,7 +49,8 @@ __all__ = [
     "PositionalEmbedding", "RMSNorm", "ReLU", "Residual", "RotaryPositions", "Sequential", "SiLU",
     "Sigmoid", "SigmoidWithLoss", "SinusoidalPositions", "Softmax", "SoftmaxWithLoss", "SwiGLU",
     "Tanh", "TemporalActivationRegularisation", "TimeAffine", "TimeBidirectional",
-    "TimeDeepTransition", "TimeDropout", "TimeGRU", "TimeLSTM", "TimeMogrifierLSTM", "TimeRNN",
-    "TimeStacked", "TransformerBlock", "TransformerDecoderBlock", "Unrolled", "WeightDrop",
-    "deep_output", "reverse_by_length",
+    "TimeDeepTransition", "TimeDropout", "TimeGRU", "TimeLSTM", "TimeLinearAttention", "TimeMLSTM",
+    "TimeMinGRU", "TimeMinLSTM", "TimeMogrifierLSTM", "TimeRNN", "TimeStacked", "TimeStateSpace",
+    "TransformerBlock", "TransformerDecoderBlock", "Unrolled", "WeightDrop", "deep_output",
+    "reverse_by_length", "scan", "scan_backward",
 ]  # fmt: skip

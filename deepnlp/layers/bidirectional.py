@@ -96,18 +96,18 @@ class TimeBidirectional(Layer):
         array (N, T, D)
         """
         (lengths,) = self.saved()
-        (dahead, dback), (dh1, dh2), (dc1, dc2) = (self._halves(d) for d in (dhs, dh, dc))
+        H, M = self.forward_layer.H, self.forward_layer.state_size
+        dahead, dback = dhs[..., :H], dhs[..., H:]
+        (dh1, dh2), (dc1, dc2) = (self._halves(d, M) for d in (dh, dc))
         # h_t = [ahead_t, back_t], back = reversed states of the reversed x
         dx = self.forward_layer.backward(dahead, dh1, dc1)
         dx_reversed = self.backward_layer.backward(reverse_by_length(dback, lengths), dh2, dc2)
         return dx + reverse_by_length(dx_reversed, lengths)
 
-    def _halves(self, array: Array | None) -> tuple[Any, Any]:
-        """Return the parts of the two layers of an array (..., 2H)."""
-        if array is None:
-            return None, None
-        H = self.forward_layer.H
-        return array[..., :H], array[..., H:]
+    @staticmethod
+    def _halves(array: Array | None, M: int) -> tuple[Any, Any]:
+        """Return the parts of the two layers of a state (N, 2M)."""
+        return (None, None) if array is None else (array[:, :M], array[:, M:])
 
     # --- The state ----------------------------------------------------------------------------
 
@@ -133,8 +133,10 @@ class TimeBidirectional(Layer):
 
     def set_state(self, h: Array, c: Array | None = None) -> None:
         """Set the states from which the next forward starts, side by side (N, 2H)."""
-        self._expect("h", h, "N 2H", **{"2H": self.H})
-        (h1, h2), (c1, c2) = self._halves(h), self._halves(c)
+        M = self.forward_layer.state_size
+        sizes: dict[str, Any] = {"2H": M + self.backward_layer.state_size}
+        self._expect("h", h, "N 2H", **sizes)
+        (h1, h2), (c1, c2) = self._halves(h, M), self._halves(c, M)
         self.forward_layer.set_state(h1, c1)
         self.backward_layer.set_state(h2, c2)
 

@@ -87,6 +87,15 @@ def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[
     return (da,), (dh_prev, dc_prev)
 
 
+def check_forget_bias(owner: str, forget_bias: float) -> None:
+    """Raise an error where a bias is beyond all that a gate can tell apart."""
+    if not abs(forget_bias) <= LARGEST_BIAS:
+        raise ValueError(
+            f"{owner}: forget_bias should be from {-LARGEST_BIAS:g} to "
+            f"{LARGEST_BIAS:g}, got {forget_bias}"
+        )
+
+
 @kernel
 def lstm_steps(a: Array, start: States, Wh: Array, new: New) -> Steps:
     """Return the steps through a sequence from a (T, N, 4H) and (h_0, c_0).
@@ -136,11 +145,7 @@ class LSTMWeights(Recurrent):
         layer = super().init(D, H, rng, dtype, scheme=scheme, **options)
         if forget_bias is None:
             forget_bias = 1.0 if scheme == "uniform" else 0.0
-        if not abs(forget_bias) <= LARGEST_BIAS:
-            raise ValueError(
-                f"{cls.__name__}: forget_bias should be from {-LARGEST_BIAS:g} to "
-                f"{LARGEST_BIAS:g}, got {forget_bias}"
-            )
+        check_forget_bias(cls.__name__, forget_bias)
         layer.b.value[H : 2 * H] = forget_bias  # the second block of b, that of the gate f
         return layer
 

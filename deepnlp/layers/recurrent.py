@@ -124,10 +124,22 @@ class Recurrent(Layer):
             dWh.append(product(left.T, da[-1][:, start:end]))
         self.Wh.accumulate(xp.concatenate(dWh, axis=1))
 
+    @property
+    def state_size(self) -> int:
+        """Numbers of a state: H, where the output is the state."""
+        return self.H
+
+    def _expect_state(self, name: str, state: Any, **sizes: Any) -> None:
+        """Check a state (N, H), or its gradient; (N, M) where a state is not an output."""
+        letter = "H" if self.state_size == self.H else "M"
+        sizes[letter] = self.state_size
+        self._expect(name, state, f"N {letter}", **sizes)
+
     def start(self, N: int) -> States:
         """Return a state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
         check_shape((N,))
-        return tuple(xp.zeros((N, self.H), dtype=self.Wh.dtype) for _ in self._states)
+        dtype = xp.result_type(*(weight.dtype for weight in self.parameters()))
+        return tuple(xp.zeros((N, self.state_size), dtype=dtype) for _ in self._states)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """Compute one step from a given state: (N, D) to h (N, H) and the state after it.
@@ -162,7 +174,7 @@ class Recurrent(Layer):
         """Check the inputs of a one-step layer."""
         self._expect("x", x, "N D", D=self.D)
         for name, state in states.items():
-            self._expect(name, state, "N H", N=x.shape[0], H=self.H)
+            self._expect_state(name, state, N=x.shape[0])
 
 
 class OneStep(Recurrent):
@@ -181,7 +193,7 @@ class OneStep(Recurrent):
         """dx and the gradients with respect to the states before; those of the weights add up."""
         x, h_prev, saved = self.saved()
         for name, gradient in zip(self._states, dstates):
-            self._expect(f"d{name}", gradient, "N H", N=x.shape[0], H=self.H)
+            self._expect_state(f"d{name}", gradient, N=x.shape[0])
         _, step_backward, weights = self.formula()
         da, before = step_backward(*dstates, saved, *weights)
         # a = x Wx + h_prev Wh + b: x and h_prev each have a row of their own; the N rows share the
@@ -210,6 +222,8 @@ class TimeRecurrent(Recurrent):
         the state at the end of sequence n.
     dh0 : array (N, H) or None
         After backward: the gradient with respect to the state the forward started from.
+    shows_state : bool
+        Whether the output is the state h.
     watch : callable or None
         An observer, such as :mod:`deepnlp.gradflow`. Backward calls ``watch(t, x_t, h_prev, dh)``
         at each step, last step first, with the gradient with respect to h_t; an LSTM adds
@@ -217,6 +231,7 @@ class TimeRecurrent(Recurrent):
         only be read.
     """
 
+    shows_state = True
     watch: Callable[..., None] | None = None
     h: Array | None
     c: Array | None = None  # only an LSTM has a memory cell
@@ -341,7 +356,7 @@ class TimeRecurrent(Recurrent):
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
         """Return gradients with respect to the final state: zeros where none are given."""
-        final = {name: xp.zeros((N, self.H), dtype=dtype) for name in self._states}
+        final = {name: xp.zeros((N, self.state_size), dtype=dtype) for name in self._states}
         for name, gradient in self._by_name("d", N, dh, dc).items():
             final[name] += gradient
         return tuple(final.values())
@@ -352,7 +367,7 @@ class TimeRecurrent(Recurrent):
         if not given.keys() <= set(self._states):
             raise ValueError(f"{type(self).__name__}: has no memory cell c, only h")
         for name, array in given.items():
-            self._expect(prefix + name, array, "N H", N=N, H=self.H)
+            self._expect_state(prefix + name, array, N=N)
         return given
 
     # --- The state between calls ---------------------------------------------------------------
@@ -394,7 +409,7 @@ class TimeRecurrent(Recurrent):
         ValueError
             If a shape is wrong, or there is a c where the layer has no memory cell.
         """
-        self._expect("h", h, "N H", H=self.H)
+        self._expect_state("h", h)
         given = self._by_name("", len(h), h, c)
         for name in self._states:
             setattr(self, name, given.get(name, xp.zeros_like(h)).copy())
@@ -404,7 +419,7 @@ class TimeRecurrent(Recurrent):
         """Return the states a forward over a batch of N starts from."""
         claim(self, "forward")  # it ends in a state that it carries
         if self.h is None or not (self.stateful or self._given):
-            return tuple(xp.zeros((N, self.H), dtype=dtype) for _ in self._states)
+            return tuple(xp.zeros((N, self.state_size), dtype=dtype) for _ in self._states)
         for name, state in zip(self._states, self.state, strict=True):
             if state.shape[0] != N:
                 raise ValueError(
@@ -431,11 +446,12 @@ class TimeRecurrent(Recurrent):
     def _check_own_state(self, state: dict[str, Any]) -> None:
         arrays = [state[name] for name in self._states if state[name] is not None]
         shapes = [tuple(getattr(array, "shape", ())) for array in arrays]
-        fit = all(len(shape) == 2 and shape == (shapes[0][0], self.H) for shape in shapes)
+        fit = all(len(shape) == 2 and shape == (shapes[0][0], self.state_size) for shape in shapes)
         if state["given"] not in (0, 1) or len(arrays) not in (0, len(self._states)) or not fit:
             raise ValueError(
                 f"{type(self).__name__}: a carried state should have all of {self._states}, "
-                f"or none, and each should have shape (N, H) with H = {self.H}, got {shapes}"
+                f"or none, and each should have shape (N, H) with H = {self.state_size}, "
+                f"got {shapes}"
             )
 
     def _set_own_state(self, state: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ class WeightDrop(Layer):
     Raises
     ------
     TypeError
-        If the layer is not a recurrent one.
+        If the layer is not a recurrent one, or has no Wh.
     ValueError
         If p is outside [0, 1).
 
@@ -60,8 +60,8 @@ class WeightDrop(Layer):
     axes = "N T D -> N T H"
 
     def __init__(self, layer: TimeRecurrent, p: float, rng: Rng = None) -> None:
-        if not isinstance(layer, TimeRecurrent):
-            expected = "a recurrent layer over time, such as TimeLSTM"
+        if not isinstance(layer, TimeRecurrent) or layer.Wh is None:
+            expected = "a recurrent layer over time with a Wh, such as TimeLSTM"
             raise TypeError(f"WeightDrop: expected {expected}, got a {type(layer).__name__}")
         self.layer = layer
         self.noise = Dropout(p, rng)

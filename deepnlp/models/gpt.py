@@ -52,6 +52,8 @@ class GPT(LayeredModel):
         each part of a block.
     heads : int
         Heads of the attention; they divide D.
+    kv_heads : int, optional
+        Heads of keys and values, each of which serves a group of queries; as many by default.
     context : int
         Most words that the model reads at a time.
     feed_size : int, optional
@@ -107,6 +109,7 @@ class GPT(LayeredModel):
         dropout: options.Probability = 0.0,
         *,
         heads: options.Size = 4,
+        kv_heads: options.SizeOrNone = None,
         context: options.Size = 256,
         feed_size: options.SizeOrNone = None,
         activation: Activation = "gelu",
@@ -130,6 +133,7 @@ class GPT(LayeredModel):
             self.layers.append(Dropout(dropout, rng))
         kinds: Any = {"norm": norm, "norms": norms, "bias": bias, "rng": rng, "dtype": dtype}
         of_attention: Any = {"rotary": positions == "rotary", "causal": True}
+        of_attention["kv_heads"] = kv_heads
         blocks = [
             TransformerBlock.init(D, heads, M, activation, dropout=dropout, **kinds, **of_attention)
             for _ in range(layers)

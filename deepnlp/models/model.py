@@ -172,7 +172,8 @@ class Model(Layer):
         """
         layers = [layer for layer in self._layers() if isinstance(layer, TimeRecurrent)]
         rounds = sum(3 * R.shape[1] for layer in layers for R in getattr(layer, "Rs", ()))
-        return rounds + sum(7 * H + 2 * gates for H, gates in (layer.Wh.shape for layer in layers))
+        memory = sum(2 * layer.state_size for layer in layers if not layer.shows_state)
+        return rounds + memory + sum(7 * layer.H + 2 * layer.b.shape[0] for layer in layers)
 
     def _title(self) -> str:
         """Return the name of the class, with the options that are not at their defaults."""

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from deepnlp.backend.initialisers import SCHEMES
-from deepnlp.layers import TimeGRU, TimeLSTM, TimeMogrifierLSTM, TimeRNN
+from deepnlp.layers import (
+    TimeGRU,
+    TimeLinearAttention,
+    TimeLSTM,
+    TimeMinGRU,
+    TimeMinLSTM,
+    TimeMLSTM,
+    TimeMogrifierLSTM,
+    TimeRNN,
+    TimeStateSpace,
+)
 from deepnlp.layers.lstm import LARGEST_BIAS
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
@@ -20,7 +30,17 @@ class Cells(dict[str, Any]):
     expected = ", or FILE.py:NAME; a cell in a file of your own, unchanged since the model was made"
 
 
-CELLS = Cells(lstm=TimeLSTM, gru=TimeGRU, rnn=TimeRNN, mogrifier=TimeMogrifierLSTM)
+CELLS = Cells(
+    lstm=TimeLSTM,
+    gru=TimeGRU,
+    rnn=TimeRNN,
+    mogrifier=TimeMogrifierLSTM,
+    mingru=TimeMinGRU,
+    minlstm=TimeMinLSTM,
+    gla=TimeLinearAttention,
+    ssm=TimeStateSpace,
+    mlstm=TimeMLSTM,
+)
 TIES = ("none", "tied", "tied+L")
 
 Ids = Sequence[int] | None

@@ -237,6 +237,9 @@ class RegularisedRNNLM(RNNLM):
                 not given["input_matrix"]
                 and (not options.cell_options(cell, {"input_matrix": False}) or {D} != {*sizes})
             ),
+            f"weight_drop is of cells with a Wh, got cell={cell!r}": (
+                given["weight_drop"] > 0 and getattr(kind, "Wh", self) is None
+            ),
             f"mogrifier_rounds are rounds of cell='lstm', got cell={cell!r}": (
                 given["mogrifier_rounds"] > 0 and not issubclass(mogrifier, kind)
             ),

@@ -201,7 +201,9 @@ class Seq2Seq(EncoderDecoder):
         E, F = self._embeddings(tie, lambda V: uniform((V, D), 0.1, rng, dtype))
         self.source, self.encoder = dropped(Embedding(E)), stack(D, bidirectional)
         states = len(options.CELLS[cell]._states)
-        self.bridge = Bridge(layers, states, width, H, rng, dtype) if bidirectional else None
+        first = self.encoder.layers[0]
+        M = first.forward_layer.state_size if bidirectional else H  # of a state
+        self.bridge = Bridge(layers, states, 2 * M, M, rng, dtype) if bidirectional else None
         self.target = dropped(Embedding(F))
         features = H  # what a step of the decoder gives
         # What the decoder reads beside its first state: nothing, the encoder's last h, or all of h
@@ -312,7 +314,11 @@ class Seq2Seq(EncoderDecoder):
 def _check_together(given: Mapping[str, Any]) -> None:
     """Raise an error where options do not fit each other."""
     attention = given["attention"]
+    shows_state = options.CELLS[given["cell"]].shows_state
     broken = {
+        "context='every', attention='additive' and input_feeding read a state that is an output, "
+        f"which cell={given['cell']!r} has not": not shows_state
+        and (given["context"] == "every" or attention == "additive" or given["input_feeding"]),
         "context='every' is for attention='none'; with attention each step reads the whole "
         "source": attention != "none" and given["context"] == "every",
         "input_feeding is for attention='dot', 'general' or 'concat', got "

@@ -78,15 +78,16 @@ class Optimizer:
 
     def step(self) -> None:
         """Update every trainable parameter from its gradient, in place."""
+        self._update(self.parameters)
+
+    def _update(self, parameters: Iterable[Parameter]) -> None:
+        """Update those of some parameters that are trainable, element by element."""
         updates, written_back = [], []
-        for parameter in self.parameters:
+        for parameter in parameters:
             if not parameter.trainable:
                 continue
-            t = self._steps[parameter] = self._steps.get(parameter, 0) + 1
-            if self._slots and parameter not in self._kept:
-                zeros = {slot: xp.zeros_like(parameter.value) for slot in self._slots}
-                self._kept[parameter] = zeros
-            W, kept = parameter.value, self._kept.get(parameter, {})
+            t, kept = self._counted(parameter)
+            W = parameter.value
             if parameter.sparse_grad is None or self.weight_decay or not self._row_by_row:
                 updates.append(Update(W, parameter.grad, kept, self._scalars_of(parameter, t)))
                 continue
@@ -100,6 +101,18 @@ class Optimizer:
         for ids, arrays, some in written_back:
             for slot, array in arrays.items():
                 array[ids] = some[slot]
+
+    def _counted(self, parameter: Parameter) -> tuple[int, dict[str, Array]]:
+        """The number of this update of a parameter, and what is kept for it."""
+        t = self._steps[parameter] = self._steps.get(parameter, 0) + 1
+        slots = self._slots_of(parameter)
+        if slots and parameter not in self._kept:
+            self._kept[parameter] = {slot: xp.zeros_like(parameter.value) for slot in slots}
+        return t, self._kept.get(parameter, {})
+
+    def _slots_of(self, parameter: Parameter) -> tuple[str, ...]:
+        """Names of the arrays kept for a parameter."""
+        return self._slots
 
     def epoch_end(self, valid: float) -> None:
         """Take note of the validation of the epoch that has just ended: the lower, the better."""
@@ -149,7 +162,8 @@ class Optimizer:
         owner = type(self).__name__
         counts = ((n, state.get(f"{n}.steps")) for n in range(len(self.parameters)))
         steps = {n: count for n, count in counts if count is not None}
-        arrays = {f"{n}.{slot}": self.parameters[n] for n in steps for slot in self._slots}
+        slots = {n: self._slots_of(self.parameters[n]) for n in steps}
+        arrays = {f"{n}.{slot}": self.parameters[n] for n in steps for slot in slots[n]}
         if strange := sorted(set(state) ^ {"lr", *(f"{n}.steps" for n in steps), *arrays}):
             raise ValueError(f"{owner}: not a state of this optimizer: {strange}")
         lr = state["lr"]
@@ -171,7 +185,7 @@ class Optimizer:
         self.lr = float(lr)
         self._steps = {self.parameters[n]: count for n, count in steps.items()}
         self._kept = {
-            self.parameters[n]: {slot: asarray(state[f"{n}.{slot}"]).copy() for slot in self._slots}
+            self.parameters[n]: {slot: asarray(state[f"{n}.{slot}"]).copy() for slot in slots[n]}
             for n in steps
         }
 
