@@ -128,6 +128,9 @@ def _ids_of(batch: Batch) -> tuple[Any, Any] | None:
         return None
     x, t = numbers(batch[0]), as_targets(batch[1])
     is_rows = t is not None and x.dtype.kind in "iu" and x.shape == t.shape
+    if is_rows and x.ndim == 1 and x.size > 3:
+        x, t = x[None], t[None]  # one text
+        return x, t
     return (x, t) if is_rows and x.ndim == 2 and min(x.shape) > 1 else None
 
 

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import numpy
@@ -10,7 +11,9 @@ import numpy
 from deepnlp.checkup.keeping import numbers
 from deepnlp.checkup.program import Program
 from deepnlp.checkup.report import Cause, UntriedError, cause
+from deepnlp.checkup.steps import draw_on
 from deepnlp.gradcheck.walking import items
+from deepnlp.layer import Layer
 
 Seen = Iterator[Cause | str]
 
@@ -28,10 +31,8 @@ def check_evaluation(p: Program) -> Seen:
     p.begin()
     alone = p.take(batch)
     p.reset()
-    seen: list[Any] = []
-    modes: set[bool] = set()
-    with _watched(p, seen, modes):
-        once = p.evaluate()
+    seen, modes = _seen(p)
+    once = p.evaluate()
     changed = [
         weight.name
         for weight, was, now in zip(p.weights, start, p.values(), strict=True)
@@ -43,10 +44,15 @@ def check_evaluation(p: Program) -> Seen:
     if changed:
         yield cause("evaluation changes the weights", name=changed[0])
     elif once != twice and not (math.isnan(once) and math.isnan(twice)):
-        is_dropout = True in modes and _has_dropout(p)
-        name = "dropout is active in evaluation" if is_dropout else "evaluation is random"
-        yield cause(name, **told)
-    elif True in modes and _statistics_change(p):
+        p.reset()
+        draw_on()
+        again = p.evaluate()
+        if again == once and True not in modes:
+            yield cause("the evaluation goes on where it ended", **told)
+        else:
+            name = "evaluation is random"
+            yield cause("dropout is active in evaluation" if True in modes else name, **told)
+    elif _statistics_change(p):
         yield cause("evaluation changes the statistics")
     p.reset()
     p.evaluate()
@@ -62,9 +68,9 @@ def check_evaluation(p: Program) -> Seen:
             yield cause("the model stays in evaluation mode", bool(p.begins), **told)
         else:
             yield cause("evaluation changes the training", alone=alone, behind=behind)
-    share = _share_of_training(p, seen)
-    if share > 0.05:
-        yield cause("training data in the evaluation", share >= 0 and False, share=share)
+    share, is_text = _share_of_training(p, seen)
+    if share > (0.5 if is_text else 0.02):
+        yield cause("training data in the evaluation", False, share=share)
     yield f"{once:.4g}"
 
 
@@ -132,35 +138,40 @@ def _models(p: Program) -> list[Any]:
         owner = holder.owner
         if isinstance(owner, type | dict | list | tuple) or not hasattr(owner, "__dict__"):
             continue
-        if any(callable(getattr(owner, name, None)) for name in METHODS[:3]):
+        is_called = any(callable(getattr(owner, name, None)) for name in METHODS[:3])
+        if is_called and not _is_dropout(owner):
             found.append(owner)
     return found[:1]
+
+
+def _seen(p: Program) -> tuple[list[Any], set[bool]]:
+    """With what an evaluation calls the model, and in which modes dropout runs in it."""
+    seen: list[Any] = []
+    modes: set[bool] = set()
+    counted = [layer for layer in _dropouts(p) if isinstance(layer, Layer)]
+    before = [repr(layer.snapshot()) for layer in counted]
+    with suppress(Exception), _watched(p, seen, modes):
+        p.evaluate()
+    if before != [repr(layer.snapshot()) for layer in counted]:
+        modes.add(True)  # a layer of deepnlp counts its masks, in training alone
+    p.reset()
+    return seen, modes
 
 
 @contextmanager
 def _watched(p: Program, seen: list[Any], modes: set[bool]) -> Iterator[None]:
     """Context that notes with what a model is called, and in which mode."""
-    models = _models(p)
     hooks: list[Any] = []
     placed: list[tuple[Any, str]] = []
-    for model in models:
-
-        def note(_: Any, given: Any, model: Any = model) -> None:
-            seen.extend(one for one in given[:1] if hasattr(one, "dtype"))
-            modes.update(_modes_of(model))
-
+    for model in [*_models(p), *_dropouts(p)]:
+        note = partial(_note, model, seen, modes)
         if hasattr(model, "register_forward_pre_hook"):
-            hooks.append(model.register_forward_pre_hook(note))
+            hooks.append(model.register_forward_pre_hook(lambda _, given, note=note: note(given)))
             continue
-        for name in METHODS[:4]:
+        for name in METHODS[:4] if not isinstance(model, Layer) else ():  # a twin copies them
             method = getattr(model, name, None)
             if callable(method) and name not in vars(model):
-
-                def called(*given: Any, _method: Any = method, _note: Any = note, **by: Any) -> Any:
-                    _note(None, given)
-                    return _method(*given, **by)
-
-                vars(model)[name] = called
+                vars(model)[name] = partial(_noted, method, note)
                 placed.append((model, name))
     try:
         yield
@@ -169,6 +180,18 @@ def _watched(p: Program, seen: list[Any], modes: set[bool]) -> Iterator[None]:
             hook.remove()
         for model, name in placed:
             vars(model).pop(name, None)
+
+
+def _note(model: Any, seen: list[Any], modes: set[bool], given: Any) -> None:
+    if _is_dropout(model):
+        modes.update(_modes_of(model))
+    else:
+        seen.extend(one for one in given[:1] if hasattr(one, "dtype"))
+
+
+def _noted(method: Any, note: Any, *given: Any, **named: Any) -> Any:
+    note(given)
+    return method(*given, **named)
 
 
 def _modes_of(model: Any) -> list[bool]:
@@ -186,8 +209,12 @@ def _modes(p: Program) -> list[bool]:
     ]
 
 
-def _has_dropout(p: Program) -> bool:
-    return any("drop" in type(holder.owner).__name__.lower() for holder in p.state.reached)
+def _is_dropout(owner: Any) -> bool:
+    return "drop" in type(owner).__name__.lower() and not isinstance(owner, type)
+
+
+def _dropouts(p: Program) -> list[Any]:
+    return [holder.owner for holder in p.state.reached if _is_dropout(holder.owner)]
 
 
 def _statistics_change(p: Program) -> bool:
@@ -209,8 +236,8 @@ def _statistics_change(p: Program) -> bool:
     return any(not numpy.array_equal(a, b) for a, b in zip(before, after, strict=False))
 
 
-def _share_of_training(p: Program, seen: list[Any]) -> float:
-    """How much of what an evaluation reads is in the training batches too."""
+def _share_of_training(p: Program, seen: list[Any]) -> tuple[float, bool]:
+    """How much of what an evaluation reads is in the training batches too, and whether it is ids."""
     rows = [row for one in seen for row in numbers(one) if numpy.ndim(one) > 1]
     known = {
         row.astype("float64").tobytes()
@@ -219,5 +246,6 @@ def _share_of_training(p: Program, seen: list[Any]) -> float:
         for row in numbers(batch[0])
     }
     if not rows or not known or len(known) < 4 or rows[0].size < 3:
-        return 0.0
-    return sum(row.astype("float64").tobytes() in known for row in rows) / len(rows)
+        return 0.0, False
+    share = sum(row.astype("float64").tobytes() in known for row in rows) / len(rows)
+    return share, rows[0].dtype.kind in "iu"

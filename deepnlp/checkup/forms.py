@@ -60,7 +60,7 @@ def program_of(
         )
     source = source_of(made["step"])
     name = getattr(step or type(subject), "__name__", "training")
-    roots = [one for one in (subject, loss) if one is not None]
+    roots = [one for one in (subject, loss, optimizer, *made.pop("roots", ())) if one is not None]
     return Program(
         made.pop("step"),
         batches,
@@ -136,7 +136,8 @@ def _of_model(model: Any, optimizer: Any, loss: Any) -> dict[str, Any]:
 
 def is_module(value: Any) -> bool:
     """Whether it is a module of torch."""
-    return hasattr(value, "named_parameters") and hasattr(value, "state_dict")
+    is_object = not isinstance(value, type)
+    return is_object and hasattr(value, "named_parameters") and hasattr(value, "state_dict")
 
 
 def _of_methods(model: Any, method: str) -> dict[str, Any]:
@@ -208,6 +209,7 @@ def _of_cs231n(model: Any, optimizer: Any) -> dict[str, Any]:
         "loss": lambda x, t: model.loss(x, t)[0],
         "predict": lambda x: model.loss(x),
         "weights": lambda: model.params,
+        "roots": [configs],
     }
 
 

@@ -292,7 +292,7 @@ class Program:
         if given is not None:
             named = given() if callable(given) else given
             pairs = items(named) if isinstance(named, dict | list | tuple) else [(0, named)]
-            return [self.given_weight(given, str(key), key) for key, _ in list(pairs)]
+            return [self._given_weight(given, str(key), key) for key, _ in list(pairs)]
         optimizers = [h.owner for h in self.state.reached if is_optimizer(h.owner)]
         if self.optimizer is None and optimizers:
             self.optimizer = optimizers[0]
@@ -353,6 +353,7 @@ class Program:
         first = self.take(batch)
         measure = self.loss if math.isnan(first) else self.take
         moving = {weight.name for weight in arrays if self._has_moved(weight)}
+        unpushed = {weight.name: numpy.array(weight.value()) for weight in arrays}
         for weight in arrays:
             key = weight.places[0][1]
             self.reset()
@@ -368,7 +369,8 @@ class Program:
             pushed = value.copy()
             with contextlib.suppress(Exception):
                 changed, after = measure(batch), weight.value()
-                if changed != first and after.shape == was.shape and _follows(after, pushed, was):
+                usual = unpushed[weight.name] if measure == self.take else was
+                if changed != first and _follows(after, usual, pushed - was):
                     counted.append(weight)
         self.reset()
         homes = {id(w.places[0][0].owner) for w in counted if w.name in moving}
@@ -397,14 +399,13 @@ def _is_box(owner: Any) -> bool:
     return isinstance(owner, dict | list) and "__builtins__" not in owner
 
 
-def _follows(after: Any, pushed: Any, was: Any) -> bool:
+def _follows(after: Any, usual: Any, push: Any) -> bool:
     """Whether an array that was pushed keeps the push, as a weight does, and no state or buffer."""
-    push = (pushed - was).ravel().astype(float)
-    left = (after - was).ravel().astype(float)
+    if after.shape != usual.shape:
+        return False
+    left, push = (after - usual).ravel().astype(float), push.ravel().astype(float)
     size = float(push @ push)
-    is_finite = bool(numpy.isfinite(left).all())
-    # A step may be large, but it is not the opposite of a push of random direction.
-    return is_finite and (size == 0 or float(left @ push) > 0.2 * size)
+    return bool(numpy.isfinite(left).all()) and (size == 0 or float(left @ push) > 0.2 * size)
 
 
 def _reader(places: Sequence[tuple[Holder, Any]]) -> Callable[[], Any]:

@@ -27,7 +27,14 @@ def check_start(p: Program) -> Seen:
     if not math.isfinite(first):
         if math.isnan(first) and not p.gives_loss:
             raise UntriedError("the step gives no loss: return it, or say loss=")
-        yield cause("the loss is not finite", loss=first)
+        p.reset()
+        scored = _scores(p, p.pair[0])
+        is_large = scored is not None and numpy.isfinite(scored[0]).all()
+        if scored is not None and is_large and float(scored[0].std()) > 30:
+            V = scored[0].shape[-1]
+            yield cause("too sure at the start", loss=first, guess=math.log(V), V=V)
+        else:
+            yield cause("the loss is not finite", loss=first)
         return
     classes = _classes(p)
     if classes is None:
@@ -126,6 +133,8 @@ def check_time(p: Program) -> Seen:
         raise UntriedError("the targets are not the words that follow")
     _inputs(p)
     x, _ = texts[0]
+    if numpy.shape(p.batches[0][0]) != x.shape:
+        raise UntriedError("one text, without an axis for rows")
     p.reset()
     z = _by_place(p.predict(p.batches[0][0]), x)
     if z is None or z.ndim < 3:

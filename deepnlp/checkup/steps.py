@@ -26,6 +26,9 @@ Seen = Iterator[Cause | str]
 SCALES = [4.0**k for k in range(-6, 8)]
 """Lengths of a step that are tried, beside its own."""
 
+SHORT_SCALES = [4.0**k for k in range(-14, -6)]
+"""Those that are tried where the loss falls at none of these."""
+
 _GRADIENT = re.compile(r"d[A-Z]\w*|d[bhxyw]\w?|grad_?\w+|\w+_grad")
 
 ONE_BATCH = 40
@@ -79,6 +82,8 @@ def check_moves(p: Program) -> Seen:
                 yield cause("units are all the same", name=weight.name)
                 break
     yield from _half_precision(p, start, after)
+    yield from _only_decayed(p)
+    yield from _not_reached(p)
     moving = [w.name for w, change in pairs if change]
     told = f", {len(frozen)} frozen" if frozen else ""
     yield f"{len(moving)} of {len(pairs)} weights{told}"
@@ -148,13 +153,17 @@ def check_size(p: Program) -> Seen:
     if not any(v.any() for v in d):
         raise UntriedError("nothing moves")
     losses = {s: _at(p, d, s, batch) for s in SCALES}
+    if not any(loss < first for loss in losses.values()):
+        losses |= {s: _at(p, d, s, batch) for s in SHORT_SCALES}
     finite = {s: loss for s, loss in losses.items() if math.isfinite(loss)}
     if not finite or not math.isfinite(first):
         raise UntriedError("the loss is not finite along the update")
     best = min(finite, key=lambda s: finite[s])
     if finite[best] >= first:
         raise UntriedError("the loss falls nowhere along the update")
-    rises = min((s for s in SCALES if s > best and not losses[s] <= first), default=math.inf)
+    rises = min(
+        (s for s in sorted(losses) if s > best and not losses[s] <= first), default=math.inf
+    )
     told = {"best": best, "rises": rises, "loss": finite[best], "first": first}
     p.reset()
     course = [p.update(batch) for _ in range(ONE_BATCH)]
@@ -181,7 +190,7 @@ def check_randomness(p: Program) -> Seen:
     p.take(p.pair[0])
     after = _generators(p)
     p.reset()
-    _draw_on()
+    draw_on()
     p.take(p.pair[0])
     again = _generators(p)
     p.reset()
@@ -310,6 +319,61 @@ def _one_still(p: Program, weight: Weight) -> Seen:
 def _is_value(one: Any, weight: Weight) -> bool:
     value = weight.value()
     return hasattr(one, "data_ptr") and one.data_ptr() == value.data_ptr()
+
+
+def _not_reached(p: Program) -> Seen:
+    """Whether the model still reads the arrays that it had before the update."""
+    p.reset()
+    losses = [p.update(p.pair[0]) for _ in range(3)]
+    p.reset()
+    if len({*losses}) == 1 and math.isfinite(losses[0]) and p.first_loss != 0:
+        yield cause("the update does not reach the model", loss=losses[0])
+
+
+def _only_decayed(p: Program) -> Seen:
+    """Weights that shrink or grow as a whole: what is left where no gradient arrives."""
+    moves = [p.by_first, p.by_second]
+    for k, (weight, value) in enumerate(zip(p.weights, p.start, strict=True)):
+        d = [move[k].ravel() for move in moves]
+        w = value.ravel()
+        if w.size < 4 or not all(v.any() for v in d):
+            continue
+        cosines = [float(v @ w) / (_norm(v) * _norm(w) or 1.0) for v in d]
+        if min(map(abs, cosines)) < 0.9999 or len({c > 0 for c in cosines}) > 1:
+            continue
+        pushed = [v + 0.3 * v.std() * _noise(v) if n == k else v for n, v in enumerate(p.start)]
+        depends = p.loss_at(pushed, p.pair[0]) != p.first_loss
+        p.reset()
+        if depends and cosines[0] < 0:
+            yield cause("no gradient arrives", name=weight.name)
+            return
+    yield from _decay(p)
+
+
+def _noise(value: Any) -> Any:
+    return numpy.random.default_rng(1).normal(size=value.shape)
+
+
+def _decay(p: Program) -> Seen:
+    """The pull of weights that get no gradient, such as rows of words that are not there."""
+    for k, (weight, value) in enumerate(zip(p.weights, p.start, strict=True)):
+        d = p.by_first[k]
+        if value.ndim != 2 or value.shape[1] < 4 or not d.any():
+            continue
+        sizes = numpy.linalg.norm(value, axis=1) * numpy.linalg.norm(d, axis=1)
+        cosines = (value * d).sum(axis=1) / numpy.maximum(sizes, 1e-30)
+        pulled = (numpy.abs(cosines) > 0.9999) & (sizes > 0)
+        if pulled.sum() < 2:
+            continue
+        pulls = (value * d).sum(axis=1)[pulled] / (value**2).sum(axis=1)[pulled]
+        if pulls.std() > 1e-2 * abs(pulls.mean()):
+            continue
+        if pulls.mean() > 0:
+            yield cause("decay with the wrong sign", name=weight.name, pull=pulls.mean())
+            return
+        if pulls.mean() < -0.1:
+            yield cause("decay is too strong", name=weight.name, pull=-pulls.mean())
+            return
 
 
 def _half_precision(p: Program, start: list[Any], after: list[Any]) -> Seen:
@@ -481,7 +545,7 @@ def _generators(p: Program) -> list[bytes]:
     return [*states, pickle.dumps(rng().bit_generator.state)]
 
 
-def _draw_on() -> None:
+def draw_on() -> None:
     """Draw some numbers, so that the next ones are others."""
     numpy.random.random(7)
     random.random()
