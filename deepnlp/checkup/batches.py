@@ -92,7 +92,9 @@ def check_inputs(p: Program) -> Seen:
         return
     largest, spread, mean = float(numpy.abs(x).max()), float(x.std()), float(x.mean())
     told = {"low": x.min(), "high": x.max(), "spread": spread}
-    if largest > 50 and spread > 10:
+    if x.size < 9:
+        yield "few numbers"
+    elif largest > 50 and spread > 10:
         yield cause("inputs are not scaled", **told)
     elif spread > 20 or (abs(mean) > 10 * spread > 0 and abs(mean) > 5):
         yield cause("inputs are not scaled", False, **told)

@@ -40,34 +40,28 @@ def check_evaluation(p: Program) -> Seen:
     ]
     left = _modes(p)
     twice = p.evaluate()
-    told = {"once": once, "twice": twice}
-    if changed:
-        yield cause("evaluation changes the weights", name=changed[0])
-    elif once != twice and not (math.isnan(once) and math.isnan(twice)):
-        p.reset()
-        draw_on()
-        again = p.evaluate()
-        if again == once and True not in modes:
-            yield cause("the evaluation goes on where it ended", **told)
-        else:
-            name = "evaluation is random"
-            yield cause("dropout is active in evaluation" if True in modes else name, **told)
-    elif _statistics_change(p):
-        yield cause("evaluation changes the statistics")
     p.reset()
-    p.evaluate()
+    draw_on()
+    again = p.evaluate()
     p.state.put_back_generators()
     p.begin()
     behind = p.take(batch)
     p.reset()
-    p.begin()
-    is_off = bool(left) and not all(left) and all(_modes(p) or [True])
-    p.reset()
-    if not changed and alone != behind and math.isfinite(alone):
-        if is_off or (left and not all(left)):
-            yield cause("the model stays in evaluation mode", bool(p.begins), **told)
-        else:
-            yield cause("evaluation changes the training", alone=alone, behind=behind)
+    told = {"once": once, "twice": twice, "alone": alone, "behind": behind}
+    is_other = alone != behind and math.isfinite(alone)
+    if changed:
+        yield cause("evaluation changes the weights", name=changed[0])
+    elif again != once or (True in modes and twice != once):
+        name = "dropout is active in evaluation" if True in modes else "evaluation is random"
+        yield cause(name, **told)
+    elif _statistics_change(p):
+        yield cause("evaluation changes the statistics")
+    elif is_other and left and not all(left):
+        yield cause("the model stays in evaluation mode", p.begins, **told)
+    elif is_other:
+        yield cause("evaluation changes the training", **told)
+    elif once != twice and not (math.isnan(once) and math.isnan(twice)):
+        yield cause("the evaluation goes on where it ended", **told)
     share, is_text = _share_of_training(p, seen)
     if share > (0.5 if is_text else 0.02):
         yield cause("training data in the evaluation", False, share=share)

@@ -140,6 +140,17 @@ def is_module(value: Any) -> bool:
     return is_object and hasattr(value, "named_parameters") and hasattr(value, "state_dict")
 
 
+def scores_of(model: Any) -> Callable[..., Any] | None:
+    """Return the function of a model that gives scores, if it has one."""
+    if isinstance(getattr(model, "params", None), dict) and not hasattr(model, "predict"):
+        return lambda x: model.loss(x)
+    if hasattr(model, "predict"):
+        return model.predict  # type: ignore[no-any-return]
+    if is_module(model) or isinstance(model, Layer):
+        return _of_model(model, None, None)["predict"]  # type: ignore[no-any-return]
+    return None
+
+
 def _of_methods(model: Any, method: str) -> dict[str, Any]:
     """A trainer that makes a step with a batch that is given, or with its own data."""
     step = getattr(model, method)
