@@ -7,8 +7,9 @@ that, once and forty times, along the update and against it. Each experiment is 
 """
 
 from deepnlp.checkup.report import CAUSES, SCHEMA, VERSION, Cause, Report, Row
+from deepnlp.checkup.rules import check_optimizer
 from deepnlp.checkup.training import EXPERIMENTS, check_training
 
 __all__ = [
-    "CAUSES", "EXPERIMENTS", "SCHEMA", "VERSION", "Cause", "Report", "Row", "check_training",
+    "CAUSES", "EXPERIMENTS", "SCHEMA", "VERSION", "Cause", "Report", "Row", "check_optimizer", "check_training",
 ]  # fmt: skip

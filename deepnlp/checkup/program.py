@@ -330,12 +330,15 @@ class Program:
     def _arrays(self) -> list[Weight]:
         """Arrays that may be weights: floats, neither of a batch nor large, each once."""
         data = [asnumpy(p) for b in self.batches for p in b if isinstance(p, numpy.ndarray)]
-        sizes = {part.size for part in data if part.dtype.kind == "f"}
+        shapes = {part.shape for part in data if part.dtype.kind == "f"}
         found: dict[int, tuple[str, Any, list[tuple[Holder, Any]]]] = {}
         for holder in self.state.reached:
             for key, value in items(holder.entries):
                 is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fi"
-                if not is_array or value.size in (0, *sizes) or isinstance(holder.owner, tuple):
+                if not is_array or not value.size or isinstance(holder.owner, tuple):
+                    continue
+                is_named = isinstance(key, str) and WEIGHT.search(key)
+                if value.shape in shapes and not is_named:
                     continue
                 if value.dtype.kind == "i" and not (isinstance(key, str) and WEIGHT.search(key)):
                     continue

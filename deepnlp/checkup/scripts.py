@@ -27,13 +27,25 @@ _UPDATE = re.compile(
     r"\.(step|update)\(|train_(step|batch|on_batch)\(|\bstep\(|update\w*\(|-=|\+= *-"
     rf"|\+= *{_RATE}|= *[\w.\[\]'\"]+ *[-+] *{_RATE}"
 )
-_FORWARD = re.compile(r"loss|forward|predict|lossFun|cost|train_(step|batch)|\bstep\(", re.IGNORECASE)
+_FORWARD = re.compile(
+    r"loss|forward|predict|lossFun|cost|train_(step|batch)|\bstep\(", re.IGNORECASE
+)
 _MODEL = re.compile(r"zero_grad|\.forward\(|loss|lossFun|cost|backward|train_(step|batch)|\bstep\(")
-_SHOWS = re.compile(r"print\(|plt\.|save|savez|dump\(|open\(|write\(|tqdm|input\(|savefig|sys\.exit|exit\(")
+_SHOWS = re.compile(
+    r"print\(|plt\.|save|savez|dump\(|open\(|write\(|tqdm|input\(|savefig|sys\.exit|exit\("
+)
 _EVALUATION = re.compile(
     r"(\w+_)?(eval\w*|test\w*|valid\w*|accuracy|perplexity|check_accuracy|estimate_loss)"
 )
-_BATCHES = ("batches", "get_batches", "train_batches", "iterate", "loader", "train_loader", "batch_iter")
+_BATCHES = (
+    "batches",
+    "get_batches",
+    "train_batches",
+    "iterate",
+    "loader",
+    "train_loader",
+    "batch_iter",
+)
 _STEPS = ("step", "train_step", "training_step", "train_batch", "update")
 
 Body = list[ast.stmt]
@@ -346,7 +358,11 @@ def _is_report(node: ast.stmt) -> bool:
 def _is_count(node: ast.stmt) -> bool:
     """Whether a statement goes on to the next batch."""
     is_sum = isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
-    return is_sum and isinstance(node.value, ast.Constant | ast.Name) and "loss" not in ast.unparse(node)
+    return (
+        is_sum
+        and isinstance(node.value, ast.Constant | ast.Name)
+        and "loss" not in ast.unparse(node)
+    )
 
 
 def _is_definition(node: ast.stmt) -> bool:
@@ -362,7 +378,9 @@ def _is_model(value: Any) -> bool:
     if isinstance(value, type):
         return False
     named = ("params", "forward", "predict")
-    return is_module(value) or (hasattr(value, "__dict__") and any(hasattr(value, n) for n in named))
+    return is_module(value) or (
+        hasattr(value, "__dict__") and any(hasattr(value, n) for n in named)
+    )
 
 
 def _called_or_read(value: Any) -> Any:

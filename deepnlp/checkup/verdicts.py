@@ -1,2 +1,4 @@
 """x."""
+
+
 def check_run(target): ...
