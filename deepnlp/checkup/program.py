@@ -168,17 +168,29 @@ class Program:
         return [self.take(batch) for _ in range(self.period)][0]
 
     @cached_property
+    def _moving(self) -> list[bool]:
+        """Which of some steps with one batch move a weight."""
+        self.reset()
+        before, moving = self.values(), list[bool]()
+        while len(moving) < PERIOD and not (any(moving) and len(moving) > moving.index(True) + 1):
+            self.take(self.pair[0])
+            now = self.values()
+            moving.append(
+                any(not numpy.array_equal(a, b) for a, b in zip(before, now, strict=True))
+            )
+            before = now
+        self.reset()
+        return moving
+
+    @property
     def period(self) -> int:
         """Steps of an update: more than one where gradients are added up on purpose."""
-        self.reset()
-        before = self.values()
-        for count in range(1, PERIOD + 1):
-            self.take(self.pair[0])
-            if any(not numpy.array_equal(a, b) for a, b in zip(before, self.values(), strict=True)):
-                self.reset()
-                return count
-        self.reset()
-        return 1
+        return self._moving.index(True) + 1 if any(self._moving) and not self.is_late else 1
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the first step moves nothing and all others do: each with an old gradient."""
+        return self._moving[:3] == [False, True, True]
 
     def values(self) -> list[Any]:
         """The numbers of all weights now."""

@@ -84,6 +84,9 @@ def check_moves(p: Program) -> Seen:
     yield from _half_precision(p, start, after)
     yield from _only_decayed(p)
     yield from _not_reached(p)
+    yield from _dead_units(p)
+    yield from _twice(p)
+    yield from _clipped_one_by_one(p)
     moving = [w.name for w, change in pairs if change]
     told = f", {len(frozen)} frozen" if frozen else ""
     yield f"{len(moving)} of {len(pairs)} weights{told}"
@@ -92,6 +95,9 @@ def check_moves(p: Program) -> Seen:
 def check_own_gradient(p: Program) -> Seen:
     """Whether an update follows from its own batch, or from those before it too."""
     _expect_weights(p)
+    if p.is_late:
+        yield cause("gradients of an earlier batch")
+        return
     a, b = _joined(p.by_first), _joined(p.by_second)
     if not a.any() or not b.any():
         raise UntriedError("nothing moves")
@@ -312,6 +318,53 @@ def _one_still(p: Program, weight: Weight) -> Seen:
 def _is_value(one: Any, weight: Weight) -> bool:
     value = weight.value()
     return hasattr(one, "data_ptr") and one.data_ptr() == value.data_ptr()
+
+
+def _dead_units(p: Program) -> Seen:
+    """Rows or columns of a weight that no batch moves, other than words that are not there."""
+    moves = [numpy.abs(a) + numpy.abs(b) for a, b in zip(p.by_first, p.by_second, strict=True)]
+    ids = {int(n) for b in p.pair for n in numpy.ravel(numbers(b[0])) if float(n).is_integer()}
+    for weight, d in zip(p.weights, moves, strict=True):
+        is_tiny = float(d.max(initial=0)) < 1e-5 * float(numpy.abs(weight.value()).max())
+        if d.ndim != 2 or min(d.shape) < 4 or is_tiny:
+            continue
+        for axis in (0, 1):
+            still = ~d.any(axis=axis)
+            share, rest = float(still.mean()), int((~still).sum())
+            is_lookup = axis == 1 and rest <= len(ids)
+            if share > 0.6 and not is_lookup and not _reads_nothing(p, d.shape[1 - axis]):
+                yield cause("dead units", name=weight.name, share=share)
+                return
+
+
+def _reads_nothing(p: Program, size: int) -> bool:
+    """Whether so many inputs come in of which most are zero, as in rows with a single one."""
+    xs = [numbers(b[0]) for b in p.pair if hasattr(b[0], "dtype")]
+    return any(x.ndim > 1 and x.shape[-1] == size and float((x == 0).mean()) > 0.3 for x in xs)
+
+
+def _twice(p: Program) -> Seen:
+    """Weights that were copied: alike at the start, and apart after an update."""
+    for k, one in enumerate(p.start):
+        for n in range(k + 1, len(p.start)):
+            other = p.start[n]
+            for turned, d in ((other, p.by_first[n]), (other.T, p.by_first[n].T)):
+                is_copy = (
+                    one.size > 8 and one.shape == turned.shape and numpy.array_equal(one, turned)
+                )
+                if is_copy and one.std() > 0 and not numpy.allclose(p.by_first[k], d):
+                    names = {"name": p.weights[k].name, "other": p.weights[n].name}
+                    yield cause("a weight is there twice", **names)
+                    return
+
+
+def _clipped_one_by_one(p: Program) -> Seen:
+    """Updates of all weights of one length: each was cut down by itself."""
+    for moves in (p.by_first, p.by_second):
+        norms = numpy.array([_norm(v) for v in moves if v.size > 1 and v.any()])
+        if len(norms) < 3 or not norms.std() <= 1e-4 * norms.mean():
+            return
+    yield cause("each gradient is clipped by itself", norm=float(norms.mean()))
 
 
 def _not_reached(p: Program) -> Seen:
