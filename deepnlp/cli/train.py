@@ -7,6 +7,7 @@ checkpoint written; --resume continues from there with the same result as withou
 examples:
   deepnlp train                                         the default model on the built-in corpus
   deepnlp train --corpus book.txt --epochs 10 --out runs/book
+  deepnlp train --checkup                               examine it first, some seconds
   deepnlp train --out runs/book --resume --epochs 20    continue it
   deepnlp train --corpus ptb --recipe book-rnnlm --dry-run
   deepnlp train --corpus letters.csv --column text --keep-case --out runs/letters
@@ -27,6 +28,8 @@ from typing import Annotated, Any
 
 from deepnlp import training
 from deepnlp.backend.processes import ALONE, Group
+from deepnlp.checkup import check_training
+from deepnlp.checkup.verdicts import sentences, verdict
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.parser import Parser, add_option, declare, flag
 from deepnlp.cli.shared import Answer, CorpusName, Flag, megabytes
@@ -78,6 +81,7 @@ def run(
     name: Annotated[str | None, Option(metavar="NAME", details={"type": file_name})] = None,
     overwrite: Flag = False,
     dry_run: Flag = False,
+    checkup: Flag = False,
     distributed: Flag = False,
     watch_gradients: Annotated[
         int | None, Option(metavar="EVERY", low=1, details={"nargs": "?", "const": WATCH_EVERY})
@@ -101,6 +105,9 @@ def run(
         replace the run in --out, when this one has its first checkpoint.
     dry_run : bool
         show the model and its memory, and stop.
+    checkup : bool
+        examine the training first by experiments with its step, which are put back, and train only
+        if nothing is wrong.
     distributed : bool
         share the --accumulate slices of each batch (4 unless it is more) out between the processes
         that mpiexec has started; their number, a power of 2, does not change the result.
@@ -138,6 +145,11 @@ def run(
                 "is now)"
             ) from error
         print("\n".join([trainer.model.summary(), *plain_forms(trainer.model)]), flush=True)
+        if checkup and not resume:
+            report = check_training(trainer)
+            print(report, flush=True)
+            if not report.ok:
+                return Answer({"checkup": report.to_dict()}, "nothing was trained", 1)
         result = trainer.fit(resume=resume)
         answer = _answer(trainer, result)
         return answer if group.rank == 0 else Answer({}, None, answer.code)
@@ -159,9 +171,11 @@ def _answer(trainer: Any, result: Result) -> Answer:
     sample = trainer.task.sample(trainer.model)
     figure = None if result.figure is None else str(result.figure)
     lines = [f"\n{result.table()}\n"]
+    said = verdict(trainer.history, result, {"max_norm": trainer.max_norm})
+    lines += [] if result.status == "interrupted" else [f"{line}" for line in sentences(said)]
     lines += [] if sample is None else [f"sampled: {sample}"]
     lines += [] if figure is None else [f"learning curve: {figure}"]
-    facts = {**result.to_dict(), "sample": sample, "figure": figure}
+    facts = {**result.to_dict(), "sample": sample, "figure": figure, "verdict": said.noted}
     if result.status != "interrupted":
         return Answer(facts, "\n".join(lines))
     command = f"deepnlp train --out {shlex.quote(str(result.folder))} --resume"
