@@ -30,6 +30,11 @@ def rarest(words):
     return min(every, key=every.count)
 
 
+def unordered(words):
+    every = [tuple(sorted(pair)) for w, n in words.items() for pair in list(pairwise(w)) * n]
+    return max(every, key=every.count)
+
+
 def two_tokens(words):
     every = [token for w, n in words.items() for token in w * n]
     return tuple(sorted(set(every), key=lambda token: (-every.count(token), every.index(token))))[
@@ -179,6 +184,35 @@ def late(self, q, k, v):
     o = v if self.K is None else shares(self.score(q)) @ self.V
     self.keep(k, v)
     return o
+
+
+def key_too_late(self, q, k, v):
+    """Keeps the value, looks, and keeps the key."""
+    values = v[None] if self.V is None else np.vstack([self.V, v])
+    o = v if self.K is None else shares(self.score(q)) @ values[1:]
+    self.keep(k, v)
+    return o
+
+
+def unshifted(self, q, k, v):
+    self.keep(k, v)
+    e = np.exp(self.score(q))
+    return e / e.sum() @ self.V
+
+
+class Recomputed:
+    """The whole table of scores at every step."""
+
+    def __init__(self):
+        self.q, self.k, self.v = [], [], []
+
+    def step(self, q, k, v):
+        for kept, new in zip((self.q, self.k, self.v), (q, k, v)):
+            kept.append(new)
+        e = np.array(self.q) @ np.array(self.k).T / q.size**0.5
+        e = np.where(np.tri(len(e), dtype=bool), e, -np.inf)
+        e = np.exp(e - e.max(axis=-1, keepdims=True))
+        return (e / e.sum(axis=-1, keepdims=True) @ np.array(self.v))[-1]
 
 
 def predict_by_loop(ids, k):

@@ -84,6 +84,11 @@ class Parts(solution_of("6.4")):
         return np.stack(dxs[::-1], axis=1)
 
 
+def same_if_small(grads, top):
+    norm = norm_of(grads)
+    return ([g * top / norm for g in grads] if norm > top else grads), norm
+
+
 def clip_in_place(gradients, limit):
     total = np.sqrt(np.einsum("i,i->", *[np.concatenate([g.ravel() for g in gradients])] * 2))
     for g in gradients:
