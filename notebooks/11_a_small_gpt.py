@@ -265,9 +265,9 @@ print("merges:", *("".join(pair) for pair in bpe.merges))
 print(bpe.split("the lowest"), "->", repr(bpe.join(bpe.split("the lowest"))))
 
 larger, corpus = (load_corpus("pydocs", tokens="bpe", vocab_size=n) for n in (1000, 300))
+print(corpus.describe())
 for some in (larger, corpus):
-    print(some.describe())
-    print(*(some.vocab.token(i) for i in some.train[200:230]))
+    print(f"{len(some.vocab):,} tokens:", *some.vocab.tokenize("Return the names of the files."))
 
 # %% [markdown]
 # Frequent words are one token, rare ones are several. But now a perplexity says little: it is *per
