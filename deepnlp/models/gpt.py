@@ -14,7 +14,7 @@ from deepnlp.layers.positions import PositionalEmbedding, SinusoidalPositions
 from deepnlp.layers.transformer import ACTIVATIONS, NORMS, ORDERS
 from deepnlp.models import options
 from deepnlp.models.language_model import LayeredModel
-from deepnlp.models.parts import draw_by_depth
+from deepnlp.models.parts import Scale, draw_by_depth
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter
 
@@ -62,7 +62,8 @@ class GPT(LayeredModel):
     activation : {"gelu", "gelu_tanh", "relu", "silu", "swiglu"}
         Function inside the feed-forward networks.
     positions : {"learned", "sinusoidal", "rotary"}
-        How the model knows the order of words.
+        How the model knows the order of words. Beside sines, which are of size 1, the embedding is
+        multiplied by sqrt(D) (Vaswani et al. 2017, section 3.4).
     norms : {"layer", "rms"}
         Kind of the norms.
     norm : {"pre", "post"}
@@ -128,7 +129,7 @@ class GPT(LayeredModel):
         if positions == "learned":
             self.layers.append(PositionalEmbedding.init(context, D, rng, dtype))
         elif positions == "sinusoidal":
-            self.layers.append(SinusoidalPositions(D))
+            self.layers += [Scale(D**0.5), SinusoidalPositions(D)]
         if dropout:
             self.layers.append(Dropout(dropout, rng))
         kinds: Any = {"norm": norm, "norms": norms, "bias": bias, "rng": rng, "dtype": dtype}

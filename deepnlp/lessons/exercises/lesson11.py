@@ -25,12 +25,12 @@ def if_any(values: list[Any]) -> list[Any] | None:
     return None if values[0] is None else values
 
 
-def pair_of(words: Any, weigh: bool = True, least: bool = False) -> Any:
+def pair_of(words: Any, weigh: bool = True, least: bool = False, by: Any = tuple) -> Any:
     """Return the most frequent pair of neighbours, by the counts of words or by kinds of words."""
     counts: Counter[Any] = Counter()
     for word, count in words.items():
         for pair in pairwise(word):
-            counts[pair] += count if weigh else 1
+            counts[tuple(by(pair))] += count if weigh else 1
     return (min if least else max)(counts, key=lambda pair: counts[pair])
 
 
