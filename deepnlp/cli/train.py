@@ -33,8 +33,9 @@ from deepnlp.cli.shared import Answer, CorpusName, Flag, megabytes
 from deepnlp.kernels import without_quick_form
 from deepnlp.layer import Layer
 from deepnlp.options import Option
+from deepnlp.reports.reporter import Reporter
 from deepnlp.tasks import TASKS
-from deepnlp.training import Result, RunFolder, TrainConfig
+from deepnlp.training import Result, RunFolder, TrainConfig, Trainer
 from deepnlp.training.config import all_options, option_groups
 from deepnlp.training.runs import build_run
 
@@ -82,6 +83,7 @@ def run(
     watch_gradients: Annotated[
         int | None, Option(metavar="EVERY", low=1, details={"nargs": "?", "const": WATCH_EVERY})
     ] = None,
+    sample_every: Annotated[int | None, Option(metavar="N", low=1)] = None,
     **options: Any,
 ) -> Answer:
     """Train, or with ``--dry-run`` only show what would be trained.
@@ -107,6 +109,8 @@ def run(
     watch_gradients : int, optional
         every EVERY updates, record how far back gradients reach in gradients.npz and
         gradient_flow.png (default 50).
+    sample_every : int, optional
+        every N updates, write down in steps.jsonl what the model makes, for its report.
     **options
         Those of the training run.
     """
@@ -137,9 +141,13 @@ def run(
                 f"{error} ({out} names it; with --corpus, --vectors or --start-from say where it "
                 "is now)"
             ) from error
+        reporter = None
+        if isinstance(trainer, Trainer) and group is ALONE:
+            reporter = Reporter(trainer, sample_every)
+            trainer.hooks.append(reporter)
         print("\n".join([trainer.model.summary(), *plain_forms(trainer.model)]), flush=True)
         result = trainer.fit(resume=resume)
-        answer = _answer(trainer, result)
+        answer = _answer(trainer, result, reporter)
         return answer if group.rank == 0 else Answer({}, None, answer.code)
 
 
@@ -154,13 +162,15 @@ def plain_forms(model: Any) -> list[str]:
     return [f"  in their plain form: {names}{where}"] if kernels else []
 
 
-def _answer(trainer: Any, result: Result) -> Answer:
+def _answer(trainer: Any, result: Result, reporter: Reporter | None) -> Answer:
     """The result of a run, with a sample of what its model does."""
     sample = trainer.task.sample(trainer.model)
     figure = None if result.figure is None else str(result.figure)
     lines = [f"\n{result.table()}\n"]
     lines += [] if sample is None else [f"sampled: {sample}"]
     lines += [] if figure is None else [f"learning curve: {figure}"]
+    page = reporter and reporter.end()
+    lines += [f"page of the run: {page or f'deepnlp report {result.folder}'}"] if reporter else []
     facts = {**result.to_dict(), "sample": sample, "figure": figure}
     if result.status != "interrupted":
         return Answer(facts, "\n".join(lines))
