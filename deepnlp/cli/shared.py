@@ -89,17 +89,18 @@ def refuse_to_replace(path: Path, overwrite: bool) -> None:
         raise ValueError(f"{path} exists: choose another name, or say --overwrite")
 
 
-def picture(text: str) -> str:
-    """Return the value of an option that names the file of a figure.
+def picture(text: str, *endings: str) -> str:
+    """Return the value of an option that names the file of a figure, or with endings another file.
 
     >>> picture("figure.gif")
     Traceback (most recent call last):
         ...
     argparse.ArgumentTypeError: should end in .png, .pdf or .svg, got 'figure.gif'
     """
-    path = Path(text)
-    if not text.lower().endswith((".png", ".pdf", ".svg")) or not path.suffix:
-        raise argparse.ArgumentTypeError(f"should end in .png, .pdf or .svg, got {text!r}")
+    path, endings = Path(text), endings or (".png", ".pdf", ".svg")
+    if not text.lower().endswith(endings) or not path.suffix:
+        expected = " or ".join([", ".join(endings[:-1]), endings[-1]][len(endings) < 2 :])
+        raise argparse.ArgumentTypeError(f"should end in {expected}, got {text!r}")
     if path.is_dir():
         raise argparse.ArgumentTypeError(f"cannot write {text}: it is a folder")
     if not path.parent.is_dir():
@@ -107,4 +108,10 @@ def picture(text: str) -> str:
     return text
 
 
+def page(text: str) -> str:
+    """The value of an option that names the file of a page."""
+    return picture(text, ".html")
+
+
 Picture = Annotated[str | None, Option(metavar="PATH", details={"type": picture})]
+PageFile = Annotated[str | None, Option(metavar="FILE", details={"type": page})]

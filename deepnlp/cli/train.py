@@ -36,8 +36,9 @@ from deepnlp.cli.shared import Answer, CorpusName, Flag, megabytes
 from deepnlp.kernels import without_quick_form
 from deepnlp.layer import Layer
 from deepnlp.options import Option
+from deepnlp.reports.reporter import Reporter
 from deepnlp.tasks import TASKS
-from deepnlp.training import Result, RunFolder, TrainConfig
+from deepnlp.training import Result, RunFolder, TrainConfig, Trainer
 from deepnlp.training.config import all_options, option_groups
 from deepnlp.training.runs import build_run
 
@@ -86,6 +87,7 @@ def run(
     watch_gradients: Annotated[
         int | None, Option(metavar="EVERY", low=1, details={"nargs": "?", "const": WATCH_EVERY})
     ] = None,
+    sample_every: Annotated[int | None, Option(metavar="N", low=1)] = None,
     **options: Any,
 ) -> Answer:
     """Train, or with ``--dry-run`` only show what would be trained.
@@ -114,6 +116,8 @@ def run(
     watch_gradients : int, optional
         every EVERY updates, record how far back gradients reach in gradients.npz and
         gradient_flow.png (default 50).
+    sample_every : int, optional
+        every N updates, write down in steps.jsonl what the model makes, for its report.
     **options
         Those of the training run.
     """
@@ -144,6 +148,10 @@ def run(
                 f"{error} ({out} names it; with --corpus, --vectors or --start-from say where it "
                 "is now)"
             ) from error
+        reporter = None
+        if isinstance(trainer, Trainer) and group is ALONE:
+            reporter = Reporter(trainer, sample_every)
+            trainer.hooks.append(reporter)
         print("\n".join([trainer.model.summary(), *plain_forms(trainer.model)]), flush=True)
         if checkup and not resume:
             report = check_training(trainer)
@@ -151,7 +159,7 @@ def run(
             if not report.ok:
                 return Answer({"checkup": report.to_dict()}, "nothing was trained", 1)
         result = trainer.fit(resume=resume)
-        answer = _answer(trainer, result)
+        answer = _answer(trainer, result, reporter)
         return answer if group.rank == 0 else Answer({}, None, answer.code)
 
 
@@ -166,7 +174,7 @@ def plain_forms(model: Any) -> list[str]:
     return [f"  in their plain form: {names}{where}"] if kernels else []
 
 
-def _answer(trainer: Any, result: Result) -> Answer:
+def _answer(trainer: Any, result: Result, reporter: Reporter | None) -> Answer:
     """Return the result of a run, with a sample of what its model does."""
     sample = trainer.task.sample(trainer.model)
     figure = None if result.figure is None else str(result.figure)
@@ -175,6 +183,8 @@ def _answer(trainer: Any, result: Result) -> Answer:
     lines += [] if result.status == "interrupted" else [f"{line}" for line in sentences(said)]
     lines += [] if sample is None else [f"sampled: {sample}"]
     lines += [] if figure is None else [f"learning curve: {figure}"]
+    page = reporter and reporter.end()
+    lines += [f"page of the run: {page or f'deepnlp report {result.folder}'}"] if reporter else []
     facts = {**result.to_dict(), "sample": sample, "figure": figure, "verdict": said.noted}
     if result.status != "interrupted":
         return Answer(facts, "\n".join(lines))

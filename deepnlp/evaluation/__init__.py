@@ -9,6 +9,7 @@ from deepnlp.evaluation.prediction import (
     evaluating,
     expect_language_model,
     exponential,
+    likeliest,
     perplexity,
     score,
     streams,

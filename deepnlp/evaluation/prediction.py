@@ -194,6 +194,44 @@ def surprisal(model: RNNLM, ids: Ids, window: int | None = None) -> HostArray:
     return np.concatenate(parts)
 
 
+def likeliest(model: RNNLM, ids: Ids, k: int = 5) -> tuple[HostArray, HostArray]:
+    """The words that a model finds likeliest at each target of a text.
+
+    Parameters
+    ----------
+    model : RNNLM
+    ids : array of int, shape (n,)
+        The first is context.
+    k : int
+        How many.
+
+    Returns
+    -------
+    ids : numpy.ndarray of int, shape (n - 1, k)
+        The likeliest first.
+    probabilities : numpy.ndarray, shape (n - 1, k)
+
+    Examples
+    --------
+    >>> model = RNNLM(vocab_size=5, embed_size=2, hidden_size=2)
+    >>> ids, probabilities = likeliest(model, [0, 1, 2], k=3)
+    >>> ids.shape, bool((probabilities[:, 0] >= probabilities[:, 1]).all())
+    ((2, 3), True)
+    """
+    ids = checked_ids(model, ids)
+    with evaluating(model.twin()) as model:
+        parts = [asnumpy(model.logits(x))[0] for x, _, _ in windows(model, ids, 1, None)]
+    return likeliest_of(model, np.concatenate(parts), k)
+
+
+def likeliest_of(model: RNNLM, scores: HostArray, k: int) -> tuple[HostArray, HostArray]:
+    """The k likeliest ids (n, k) of scores (n, V) on the host, and their probabilities."""
+    scores = model.scores_by_id(scores) if hasattr(model, "scores_by_id") else scores
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    order = np.argsort(-e, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(e / e.sum(axis=1, keepdims=True), order, axis=1)
+
+
 @dataclass(frozen=True)
 class Score:
     """Surprisal of a text, word by word.

@@ -1,5 +1,6 @@
 """How gradients flow back in time: through one model now, and over the course of training."""
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -124,6 +125,54 @@ def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None
     return saved(figure, path)
 
 
+def gradient_norms(
+    updates: Sequence[int],
+    norms: Mapping[str, Sequence[float]],
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw the norm of the whole gradient over the updates, and below it that of each layer.
+
+    Parameters
+    ----------
+    updates : sequence of int
+        M, after how many updates each norm was measured.
+    norms : mapping of str to sequence of float
+        M norms by layer, the first at the bottom.
+    path : str or path, optional
+        Where to save the figure.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw.
+
+    Examples
+    --------
+    >>> figure = gradient_norms([0, 10], {"embedding": [1.0, 3.0], "output": [2.0, 4.0]})
+    >>> figure.axes[0].get_title(loc="left")
+    'The norm of the gradient: 2.24 at first, 5 at the end'
+    """
+    values = np.array([*norms.values()], dtype=float)
+    if not values.size:
+        raise ValueError("there are no norms of gradients to draw")
+    whole = np.sqrt(np.sum(values**2, axis=0))
+    figure = headed(7.0, 2.9 + 0.22 * len(values))
+    top, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.0, 0.7 + 0.15 * len(values)])
+    top.plot(updates, whole, color=BLUE, lw=1.2)
+    top.set(yscale="log", ylabel="norm")
+    first, last = (f"{norm:.3g}" for norm in whole[[0, -1]])
+    message = f"The norm of the gradient: {first} at first, {last} at the end"
+    top.set_title(message, loc="left", fontsize=10.5, weight="bold")
+    plain(top)
+    drawn = np.maximum(values, LEAST_SHARE)
+    edges, rows = _edges(np.asarray(updates)), np.arange(len(values) + 1) - 0.5
+    image = below.pcolormesh(edges, rows, drawn, norm=LogNorm(), cmap="cividis")
+    below.set_yticks(range(len(values)), [*norms], fontsize=8.5)
+    below.set_xlabel("updates")
+    figure.colorbar(image, ax=below).set_label("norm")
+    return saved(figure, path)
+
+
 # --- One layer now ----------------------------------------------------------------------------
 
 
@@ -222,6 +271,6 @@ def _history_message(history: GradientHistory) -> str:
     ends = [[_reach(row) for row in history.dh_share[m]] for m in (0, -1)]
     parts = [f"{a} to {b} in layer {n}" for n, (a, b) in enumerate(zip(*ends, strict=True), 1)]
     return (
-        "Steps back that 1 % of the gradient reaches (black line), from the first update to the "
+        "Steps back that 1 % of the gradient reaches (the line), from the first update to the "
         f"last:\n{', '.join(parts)}"
     )

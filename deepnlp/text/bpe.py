@@ -18,7 +18,7 @@ import functools
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count, pairwise
 from typing import TypeVar
@@ -305,14 +305,35 @@ class BPE(Tokeniser):
         return self._known[word]
 
     def _cut(self, word: str) -> list[str]:
-        """Tokens of a word: the earliest merge that it has a pair for, until there is none."""
+        """Tokens of a word."""
+        *_, tokens = self.steps(word)
+        return tokens
+
+    def steps(self, word: str) -> Iterator[list[str]]:
+        """Yield the tokens of a word as they are joined, the earliest merge first.
+
+        Parameters
+        ----------
+        word : str
+            One of those of :func:`pretokenise`.
+
+        Yields
+        ------
+        list of str
+
+        Examples
+        --------
+        >>> [*BPE([("o", "w"), ("l", "ow")]).steps("low")]
+        [['l', 'o', 'w'], ['l', 'ow'], ['low']]
+        """
         tokens, never = [*_spell(word)], len(self._order)
+        yield tokens
         while len(tokens) > 1:
             pair = min(pairwise(tokens), key=lambda pair: self._order.get(pair, never))
             if pair not in self._order:
                 break
             tokens = merge(tokens, pair, "".join(pair))
-        return tokens
+            yield tokens
 
     def to_bytes(self, tokens: Iterable[str]) -> bytes:
         r"""Return the bytes that tokens stand for; the ``eos`` of a model is a line break.

@@ -37,6 +37,8 @@ class RunFolder:
     ``result.json``               the final figures
     ``gradients.npz``             with ``--watch-gradients``: norms by step back in time
     ``gradient_flow.png``         these as a heat map over the updates
+    ``steps.jsonl``               of some updates norms of gradients by layer, and samples
+    ``report.html``               the page of ``deepnlp report``
     ============================  ==========================================================
 
     Beside them lies ``.lock``, which the process that trains holds (:meth:`held`). Every file is
@@ -56,7 +58,7 @@ class RunFolder:
 
     FILES = (
         "config.toml", "metrics.jsonl", "checkpoint.npz", "best.npz", "learning_curve.png",
-        "result.json", "gradients.npz", "gradient_flow.png",
+        "result.json", "gradients.npz", "gradient_flow.png", "steps.jsonl", "report.html",
     )  # fmt: skip
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -67,7 +69,8 @@ class RunFolder:
         self.path = Path(path)
         self._own = [self.path / name for name in self.FILES]
         self.config, self.metrics, self.checkpoint, self.best = self._own[:4]
-        self.figure, self.result, self.gradients, self.gradient_figure = self._own[4:]
+        self.figure, self.result, self.gradients, self.gradient_figure = self._own[4:8]
+        self.steps, self.report = self._own[8:]
         self.lock = self.path / ".lock"
         # The first checkpoint of a run that replaces another, and its options
         self._next_config, self._next_checkpoint = (
@@ -230,20 +233,26 @@ class RunFolder:
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Return the lines of ``metrics.jsonl``, without one that a killed run left unfinished."""
-        if not self.metrics.exists():
+        return self._read_rows(self.metrics, "epoch", "figures of an epoch")
+
+    def read_steps(self) -> list[dict[str, Any]]:
+        """Return the lines of ``steps.jsonl``."""
+        return self._read_rows(self.steps, "step", "figures of an update")
+
+    def _read_rows(self, path: Path, key: str, what: str) -> list[dict[str, Any]]:
+        if not path.exists():
             return []
         rows: list[dict[str, Any]] = []
-        lines = content_of(self.metrics).splitlines(keepends=True)
+        lines = content_of(path).splitlines(keepends=True)
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
                 row = None
-            if isinstance(row, dict) and type(row.get("epoch")) is int:
+            if isinstance(row, dict) and type(row.get(key)) is int:
                 rows.append(row)
             elif row is not None or line.endswith(b"\n"):
-                where = f"{self.metrics} is damaged in line {number}"
-                raise DeepNLPError(f"{where}: expected the figures of an epoch")
+                raise DeepNLPError(f"{path} is damaged in line {number}: expected the {what}")
         return rows
 
     def write_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -254,6 +263,15 @@ class RunFolder:
         rows : iterable of dict
         """
         write_whole(self.metrics, "".join(to_json(row) + "\n" for row in rows))
+
+    def write_steps(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write ``steps.jsonl``, all of it.
+
+        Parameters
+        ----------
+        rows : iterable of dict
+        """
+        write_whole(self.steps, "".join(to_json(row) + "\n" for row in rows))
 
     def write_result(self, result: Mapping[str, Any]) -> None:
         """Write ``result.json``.
@@ -335,7 +353,10 @@ def _is_archive(path: Path) -> bool:
 
 LOOKS: dict[str, Callable[[Path], bool | None]] = {
     ".toml": _is_config,
-    ".jsonl": lambda path: "epoch" in json.loads(path.read_bytes().partition(b"\n")[0]),
+    ".jsonl": lambda path: (
+        not {"epoch", "step"}.isdisjoint(json.loads(path.read_bytes().partition(b"\n")[0]))
+    ),
+    ".html": lambda path: b'content="deepnlp"' in path.read_bytes()[:500],
     ".json": lambda path: "status" in json.loads(path.read_bytes()),
     ".npz": _is_archive,
     ".png": lambda path: None if PNG.startswith(path.read_bytes()[: len(PNG)]) else False,
