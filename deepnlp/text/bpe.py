@@ -305,7 +305,7 @@ class BPE(Tokeniser):
         return self._known[word]
 
     def _cut(self, word: str) -> list[str]:
-        """Tokens of a word: the earliest merge that it has a pair for, until there is none."""
+        """Cut a word into tokens: apply the earliest merge of its pairs, until there is none."""
         tokens, never = [*_spell(word)], len(self._order)
         while len(tokens) > 1:
             pair = min(pairwise(tokens), key=lambda pair: self._order.get(pair, never))
@@ -353,7 +353,7 @@ class BPE(Tokeniser):
         return self.to_bytes(tokens).decode("utf-8", "replace")
 
     def split_lines(self, text: str) -> list[str]:
-        r"""As :meth:`split`, since a line break is part of a text like others.
+        r"""Split a text as :meth:`split` does: a line break is part of it.
 
         Parameters
         ----------
