@@ -546,7 +546,7 @@ class Layer(_TakesWeights, OfOneThread):
 
 
 def _shapes(inputs: tuple[Any, ...]) -> list[Any] | None:
-    """Shapes and types of real arrays of the backend in use; None if there is anything else."""
+    """Return shapes and types of real arrays of the backend; None if there is anything else."""
     if any(type(x) is not xp.ndarray or x.dtype.kind != "f" for x in inputs):
         return None
     return [(x.shape, x.dtype) for x in inputs]

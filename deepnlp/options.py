@@ -217,7 +217,7 @@ def check_options(function: Callable[..., Any], arguments: Mapping[str, Any]) ->
 
 
 def kept_at_resume(values: Mapping[str, Any], options: Mapping[str, Option]) -> dict[str, Any]:
-    """Those values by name that a resumed run must have too; what is no option is among them."""
+    """Return the values that a resumed run must have too, with those that are no options."""
     return {n: v for n, v in values.items() if n not in options or options[n].resume == "same"}
 
 

@@ -246,7 +246,7 @@ def erf(x: Array) -> Array:
 
 
 def table_rows(table: Array, ids: Array) -> Array:
-    """Rows of a table (V, ...) by ids of any shape (...), whose type may be wider than an index.
+    """Look up rows of a table (V, ...) by ids of any shape, whose type may be wider than an index.
 
     ``take`` is quicker than ``table[ids]``, and where addresses have 32 bits it refuses int64.
 

@@ -111,7 +111,7 @@ def check_memory(shape: tuple[int, ...]) -> None:
 
 @lru_cache(maxsize=1)
 def _memory() -> int | None:
-    """Bytes of memory that the host has, or the group of processes may use; None if unknown."""
+    """Return the bytes of memory of the host, or of its control group; None if unknown."""
     try:
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

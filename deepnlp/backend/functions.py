@@ -34,7 +34,7 @@ def sigmoid_grad(y: Array) -> Array:
 
 
 def tanh_grad(y: Array) -> Array:
-    """Derivative of tanh, from its output y: 1 - y^2, at most 1 and equal to 1 at x = 0."""
+    """Return the derivative of tanh, from its output y: 1 - y^2, which is 1 at x = 0."""
     return 1 - y * y
 
 
@@ -48,7 +48,7 @@ def relu(x: Array) -> Array:
 
 
 def relu_grad(y: Array) -> Array:
-    """Derivative of the rectifier, from its output y: true (1) where y > 0, else false (0)."""
+    """Return the derivative of the rectifier from its output y: true where y > 0, else false."""
     return y.real > 0
 
 
@@ -67,7 +67,7 @@ def softmax(x: Array) -> Array:
 
 
 def masked_softmax(x: Array, hidden: Array | None) -> Array:
-    """Softmax over the entries of the last axis that are not hidden; zero at those that are.
+    """Compute the softmax over the entries of the last axis that are not hidden.
 
     Where all entries of a row are hidden, all are zero. ``hidden`` broadcasts to x (..., S).
 

@@ -26,7 +26,7 @@ class OfOneThread:
             layer._owner = None
 
     def _layers_of_this_thread(self: Any, method: str) -> Any:
-        """This layer and those inside; an error if another thread is at one of them."""
+        """Return this layer and those inside; raise if another thread is at one of them."""
         layers = self._layers()
         for layer in layers:
             if layer._owner is not None:

@@ -300,7 +300,7 @@ def share_out(work: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
 
 
 def cut(rows: int, number: int | None = None) -> list[slice]:
-    """So many rows in slices, as many as :func:`sharing` says; with few rows some are empty.
+    """Cut rows into as many slices as :func:`sharing` says; with few rows some are empty.
 
     >>> cut(6, 4)
     [slice(0, 1, None), slice(1, 3, None), slice(3, 4, None), slice(4, 6, None)]

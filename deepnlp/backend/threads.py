@@ -154,7 +154,7 @@ class _Pool:
             raise this.error
 
     def share_later(self, work: Callable[[Any], object], pieces: Sequence[Any]) -> list[_Round]:
-        """Rounds of one piece each, which helpers work on when they have come for another round."""
+        """Begin rounds of one piece each, for helpers that have come for another round."""
         if _inside.get() or self._helpers(self.size - 1) < 1:
             for piece in pieces:
                 work(piece)

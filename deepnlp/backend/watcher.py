@@ -35,7 +35,7 @@ def open_error_output(default: int = 2) -> int:
 
 
 def _ancestors() -> Iterator[tuple[int, str]]:
-    """PID and name of what has started this process, of what has started that, and so on."""
+    """Yield PID and name of the process that started this one, of its parent, and so on."""
     pid = os.getppid()
     while pid > 1:
         name, fields = _stat(pid)

@@ -19,7 +19,7 @@ PATIENCE = 2.0  # seconds that an interruption waits for the end of an import
 
 
 def end_when_interrupted() -> None:
-    """From now on Ctrl-C ends the process at once: there is nothing yet to be put in order.
+    """Let Ctrl-C end the process at once, as long as there is nothing to be put in order.
 
     Where Ctrl-C was ignored, as in the background of a script, it stays ignored.
     """

@@ -172,7 +172,7 @@ def _is_wanted(file: DataFile, folder: Path, overwrite: bool) -> bool:
 
 
 def _sources(offer: Download, bases: list[str]) -> Iterator[tuple[Source, tuple[DataFile, ...]]]:
-    """Where a download may come from, in order, and which of its files each address gives."""
+    """Yield the sources of a download in order, with the files that each address gives."""
     for base in bases:
         for file in offer.files:
             yield Source(base + file.path, file.bytes, file.bytes, file.sha256), (file,)
@@ -189,7 +189,7 @@ def _packing(address: str) -> str:
 
 
 def _partial(folder: Path, file: DataFile, packing: str) -> Path:
-    """Where a transfer is kept while it is not complete: hidden, in the folder of the file."""
+    """Return the path of an incomplete transfer: hidden, in the folder of the file."""
     path = folder / file.path
     return path.with_name(f".{path.name}{packing}.part")
 

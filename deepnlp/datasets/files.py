@@ -97,7 +97,7 @@ def files_of(
 
 
 def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
-    """Files of a folder by split, or under ``all`` where their names do not say which it is."""
+    """Find files of a folder by split, or under ``all`` where their names do not say it."""
     paths = [*islice(path.rglob("*"), MOST_FILES + 1)]
     if len(paths) > MOST_FILES:
         limit = f"more than {MOST_FILES:,} files"
@@ -144,7 +144,7 @@ def path_of(name_or_path: NameOrPath, known: Iterable[str], what: str) -> Path:
 
 
 def read_text(path: Path, encoding: str | None = None, keep_returns: bool = False) -> str:
-    r"""Text of a file, unpacked where its name ends in ``.gz``, as :func:`decode` reads it.
+    r"""Read the text of a file by :func:`decode`, unpacked where its name ends in ``.gz``.
 
     >>> "def read_text" in read_text(Path(__file__))
     True

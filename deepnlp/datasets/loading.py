@@ -136,7 +136,7 @@ def load_corpus(
 def _pydocs_texts(
     cut: Tokeniser, size: int | None, least: int, vocab: Vocabulary | None
 ) -> tuple[dict[str, str], Vocabulary | None]:
-    """Text of the built-in corpus by split, each longer sentence once, and its vocabulary.
+    """Return the built-in corpus by split, each longer sentence once, and its vocabulary.
 
     Two sentences that differ only in rare words are the same to a model, which reads these as
     ``<unk>``. So repeats are removed twice: as written, and as encoded.

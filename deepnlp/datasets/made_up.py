@@ -77,7 +77,7 @@ def addition(n: int, digits: int = 3, seed: int = 0) -> list[Pair]:
 
 
 def dates(n: int, seed: int = 0) -> list[Pair]:
-    """Dates as people write them, and in the form of ISO 8601: ``("AUG 19, 2003", "2003-08-19")``.
+    """Draw dates as people write them, with the form of ISO 8601: ``("8/12/73", "1973-08-12")``.
 
     The days are drawn from 1970 to 2017, the writings from :data:`DATE_FORMS` and
     :data:`DATE_CASES`, which are those of the book's file. No writing occurs twice.

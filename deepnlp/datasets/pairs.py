@@ -57,7 +57,7 @@ class Pairs(Splits):
     unit = "pairs"
 
     def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Ids of the source and of the target of each pair, without marks for begin and end."""
+        """Return ids of source and target of each pair, without marks for begin and end."""
         source, target = self.source_vocab, self.target_vocab
         return [
             (source.encode(source.tokenize(a)), target.encode(target.tokenize(b)))
@@ -195,7 +195,7 @@ def _vocabulary(texts: Sequence[str], cut: Tokeniser, size: int | None, least: i
 def _read(
     paths: list[Path], separator: str, column: str | None, encoding: str | None, notes: list[str]
 ) -> list[Pair]:
-    """Pairs from one file with both sides in each line, or from files whose lines belong together.
+    """Read pairs from one file with both sides in a line, or from files of matching lines.
 
     Of these ``column`` tells by the ends of their names which are on either side; two need none.
     """
@@ -240,7 +240,7 @@ def _pairs_in(
 
 
 def _divide(pairs: Iterable[Pair], key: str, seed: int, name: str) -> dict[str, list[Pair]]:
-    """90 % of the keys for training; the rest in halves. All pairs with one key stay together."""
+    """Divide by key: 90 % for training, the rest in halves. Pairs with one key stay together."""
     groups: dict[Hashable, list[Pair]] = {}
     for pair in dict.fromkeys(pairs):
         groups.setdefault(KEYS[key](*pair), []).append(pair)

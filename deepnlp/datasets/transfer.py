@@ -143,7 +143,7 @@ class _Paced(io.RawIOBase):
         self.expect(math.inf)
 
     def expect(self, speed: float) -> None:
-        """From now on so many bytes a second, measured over the timeout."""
+        """Expect so many bytes a second from now on, measured over the timeout."""
         self._speed, self._since, self._came = speed, time.monotonic(), 0
 
     def readable(self) -> bool:
@@ -209,7 +209,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def _begin(source: Source, response: Any, have: int) -> int:
-    """At which byte a response begins; an error if it says that it is not what was asked for."""
+    """Return the byte at which a response begins; raise if it is not what was asked for."""
     status = response.status
     if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         raise BrokenOffError("has another size than the part that is here")
@@ -260,7 +260,7 @@ def _read(response: Any, timeout: float) -> bytes:
 
 
 def _in_words(error: Exception, timeout: float) -> str:
-    """Why there is no answer."""
+    """Return the reason why there is no answer."""
     reason = error.reason if isinstance(error, URLError) else error
     if isinstance(reason, TimeoutError):
         return f"no answer within {timeout:g} seconds"

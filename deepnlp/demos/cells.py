@@ -171,7 +171,7 @@ def _layer(config: Config, kind: Any, scale: float | None = None, **options: Any
 
 
 def _share_left(layer: Any, xs: list[Array], dh: Array, path: str = "both") -> HostArray:
-    """Norm of the gradient after 0 ... T steps back by one path, as a share, (T + 1,)."""
+    """Return the share of the gradient's norm left after 0 ... T steps back by one path."""
     norms = np.array([_norm(gradient) for gradient in _gradients(layer, xs, dh, path)])
     return norms / norms[0]
 
@@ -183,7 +183,7 @@ def _norm(gradient: Array) -> float:
 
 
 def _gradients(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
-    """Gradients with respect to the state, h or (h, c), from the last step to before the first.
+    """Return the gradients with respect to the state after each step, the last step first.
 
     By one path alone, the gradient is cut off from the other one at each step.
     """

@@ -197,7 +197,7 @@ def _between(rng: Generator, second: str, length: int) -> list[str]:
 
 
 def adding_batch(rng: Generator, N: int, distance: int) -> tuple[HostArray, HostArray]:
-    """Streams of numbers from 0 to 1 with two of them marked, the first number and a later one.
+    """Draw streams of numbers from 0 to 1, of which the first and a later one are marked.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class Outcome(Result):
         }
 
     def table(self) -> str:
-        """Norms by step beside both predictions, and the shares among the random matrices."""
+        """Tabulate norms beside both predictions, and the shares among the random matrices."""
         config, alarms = self.config, self.stretching
         steps = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < config.T]
         rows = [(str(t), self.norms[t - 1], *self._predicted(t)) for t in [*steps, config.T]]

@@ -118,7 +118,7 @@ def cache_perplexity(
     flatness: float = 1.0,
     share: float = 0.1,
 ) -> float:
-    """Perplexity of a text for a model with a cache: exp of the mean of :func:`cache_surprisal`.
+    """Return the perplexity of a model with a cache: exp of the mean :func:`cache_surprisal`.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def _inputs(rng: Generator, text: str, sizes: Sizes) -> Inputs:
 
 
 def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
-    """Numbers for ``"N,T,D"``; integers for ``"ids N,T"``, ``"targets N,T"``, ``"labels N,D"``.
+    """Draw numbers for ``"N,T,D"``, integers for ``"ids N,T"``, "targets" and "labels".
 
     ``"mask N,S"`` gives truth values, the first of each row True, and ``"lengths T"`` a length from
     0 to T for each of N sequences, T for the first.
@@ -198,7 +198,7 @@ def _awd_lstm(augment: float) -> Example:
 
 
 def _rows_in_part(tie: str) -> Example:
-    """Some words are only read, one is only predicted; of the others some vectors are frozen."""
+    """Make a model of words only read, one only predicted, and some frozen vectors."""
 
     def options(s: Sizes, rng: Generator) -> dict[str, Any]:
         embedding = asarray(rng.normal(size=(s.V, s.D)))
@@ -223,7 +223,7 @@ def _simple_rnnlm(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
 
 
 def _word2vec(kind: Any, tie: str, loss: str, **options: Any) -> Example:
-    """N blocks of H words with T centres and D negatives; the vectors are of size D."""
+    """Make a model and N blocks of H words with T centres and D negatives; vectors of size D."""
 
     def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
         model = redrawn(kind(s.V, s.D, tie, loss, dtype="float64", **options), rng)

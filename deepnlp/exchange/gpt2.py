@@ -174,7 +174,7 @@ def _read_vocabulary(folder: Path, eos_id: Any) -> Vocabulary:
 
 
 def _tokens_and_merges(folder: Path) -> tuple[dict[str, Any], list[Any], list[str]]:
-    """Ids of tokens, merges, and tokens added: of three files, else of ``tokenizer.json``."""
+    """Read ids of tokens, merges and added tokens: three files, or ``tokenizer.json``."""
     if (folder / VOCAB).is_file() and (folder / MERGES).is_file():
         lines = decode(content_of(folder / MERGES), str(folder / MERGES)).removesuffix("\n")
         merges = [line.split(" ") for line in lines.split("\n") if not line.startswith("#version")]

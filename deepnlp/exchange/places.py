@@ -144,7 +144,7 @@ def check_finite(tensors: Mapping[str, HostArray]) -> None:
 
 
 def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
-    """Arguments of an :class:`~deepnlp.models.RNNLM` that the tensors of a ``state_dict`` fit.
+    """Return arguments of an :class:`~deepnlp.models.RNNLM` with the tensors of a ``state_dict``.
 
     >>> shapes = {"encoder": (9, 4), "rnn.weight_ih_l0": (20, 4), "rnn.weight_hh_l0": (20, 5)}
     >>> tensors = {name: np.zeros(shape) for name, shape in shapes.items()}

@@ -406,7 +406,7 @@ def _continuations(
 
 
 def _read(model: RNNLM, ids: Ids, state: Any) -> tuple[NDArray[Any], Any]:
-    """Scores of the next words (B, V) on the host and the new state, after one id of each row."""
+    """Return the next scores (B, V), on the host, and the new state, after one id of each row."""
     with one_blas_thread():
         logits, state = model.step(asarray(ids), state)
     scores = asnumpy(logits)

@@ -72,7 +72,7 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
 
 @kernel
 def rows_to_score(counts: Array) -> Any:
-    """Index of the rows whose scores are computed: all, since the others count zero times.
+    """Return the index of the rows to score: all, since ignored targets count zero times.
 
     A quick form may leave out the rows that do not count, where their number is known to the host.
     """
@@ -263,7 +263,7 @@ class AffineSoftmaxWithLoss(Layer):
 
 
 def rows_that_count(loss: Any, targets: Array, x: Array, V: int) -> tuple[Array, Array]:
-    """Targets (n,) of the rows of x, zero where the loss ignores them; whether each counts (n,)."""
+    """Return the targets (n,) of the rows of x, zero where ignored, and which count (n,)."""
     loss._expect("targets", targets, "...", "integers")
     loss._expect_exactly("targets", targets, "...", x.shape[:-1])
     t = targets.reshape(-1)

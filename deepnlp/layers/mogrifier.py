@@ -48,7 +48,7 @@ def mogrify(x: Array, h: Array, rounds: Rounds) -> tuple[Array, Array, list[Arra
 def mogrify_backward(
     dx: Array, dh: Array, saved: list[Array], rounds: Rounds
 ) -> tuple[Array, Array, list[Array]]:
-    """Back through :func:`mogrify`: dx and dh of its inputs, and du of each round, u = by L R."""
+    """Go back through :func:`mogrify`: dx, dh, and du of each round, u = by L R."""
     gradients = [dx, dh]
     dus: list[Array] = []
     for i, (L, R) in reversed([*enumerate(rounds)]):
@@ -76,7 +76,7 @@ def mogrifier_step(
 def mogrifier_step_backward(
     dh: Array, dc: Array, saved: list[Any], Wx: Array, Wh: Array, _b: Array, rounds: Rounds
 ) -> tuple[list[Array], States]:
-    """Back through :func:`mogrifier_step`: dx, du of each round and da, and (dh_prev, dc_prev)."""
+    """Go back through :func:`mogrifier_step`: dx, du of each round, da, and (dh_prev, dc_prev)."""
     _, _, *of_rounds, of_lstm = saved
     (da,), (dh, dc_prev) = lstm_step_backward(dh, dc, of_lstm, Wh)
     dx, dh_prev, dus = mogrify_backward(da @ Wx.T, dh, of_rounds, rounds)

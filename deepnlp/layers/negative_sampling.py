@@ -197,7 +197,7 @@ class NegativeSamplingLoss(Layer):
     def _weights(
         self, targets: Array, negatives: Array, pairs: Array | None, dtype: Any
     ) -> tuple[Array, Array]:
-        """Weights a of the targets (N, B), or of pairs (N, B, J), and c of negatives (N, B, K)."""
+        """Return weights a of targets (N, B), or pairs (N, B, J), and c of negatives (N, B, K)."""
         share = (self.negatives or negatives.shape[1]) / negatives.shape[1]  # m / K
         counts = (targets != IGNORED).astype(dtype)
         targets = targets if targets.ndim == 2 else targets[:, None]

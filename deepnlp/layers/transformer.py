@@ -112,7 +112,7 @@ class FeedForward(Sequential):
         dtype: Any = "float32",
         bias: bool = True,
     ) -> Self:
-        """Fresh weights: matrices from U(-1/sqrt(n), 1/sqrt(n)) with n the fan-in, biases zero.
+        """Draw fresh weights: matrices from U(-1/sqrt(n), 1/sqrt(n)), n the fan-in, biases zero.
 
         Parameters
         ----------

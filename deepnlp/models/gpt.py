@@ -170,7 +170,7 @@ class GPT(LayeredModel):
         return places, count, Sequential(*self.layers).start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        """Return scores of the next words (N, V) and the new state, from the ids (N,) of a step."""
         read, count, state = self._with_room(self.start(len(ids)) if state is None else state)
         read = read.copy()
         read[xp.arange(len(ids)), count] = ids

@@ -28,7 +28,7 @@ class LanguageModel(Model):
         raise TypeError(f"{type(self).__name__} has no logits")
 
     def losses(self, ids: Array, targets: Array) -> Array:
-        """Cross-entropy of each next word (N, T) from ids and targets (N, T), nothing saved."""
+        """Return the cross-entropy of each next word (N, T) from ids and targets, nothing saved."""
         return SoftmaxWithLoss().losses(self.logits(ids), targets)
 
     _general_losses = losses
@@ -46,7 +46,7 @@ class LanguageModel(Model):
         return self.vocab_size
 
     def scores_by_id(self, scores: HostArray) -> HostArray:
-        """Scores (..., V) of the words by the ids of a text, on the host, from those of a step."""
+        """Return scores (..., V) by the ids of a text, on the host, from those of a step."""
         return scores
 
     def _general_start(self, N: int) -> Any:

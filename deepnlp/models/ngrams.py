@@ -265,7 +265,7 @@ class Unigram(KneserNey):
 def baselines(
     train: np.ndarray, splits: Mapping[str, np.ndarray], vocab_size: int
 ) -> dict[str, dict[str, float]]:
-    """Perplexities of unigrams and of Kneser-Ney bigrams and trigrams, by name and then by split.
+    """Return perplexities of unigrams, Kneser-Ney bigrams and trigrams, by name and split.
 
     ``train`` and the arrays of ``splits`` are ids of shape (n,).
 

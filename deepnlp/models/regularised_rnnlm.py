@@ -174,7 +174,7 @@ class RegularisedRNNLM(RNNLM):
     start, step = RNNLM.start, RNNLM.step  # forward adds to the loss alone
 
     def targets(self, ids: HostArray) -> HostArray:
-        """Ids of the words to predict, from those of a text: words it cannot predict are <unk>."""
+        """Return ids of the words to predict from those of a text; other words are <unk>."""
         if self._output is None:
             return ids
         unk_id = None if self.vocab is None else self.vocab.unk_id

@@ -146,7 +146,7 @@ class RNNLM(LayeredModel):
         self.output = AffineSoftmaxWithLoss(W, b)
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
+        """Compute the mean cross-entropy of the next words from ids (N, T) and targets (N, T)."""
         self._expect("ids", ids, "N T")
         x = ids
         for layer in self.layers:
@@ -164,7 +164,7 @@ class RNNLM(LayeredModel):
         return Sequential(*self.layers).start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        """Return scores of the next words (N, V) and the new state, from the ids (N,) of a step."""
         h, state = Sequential(*self.layers).step(ids, state)
         return self.output.scores(h), state
 

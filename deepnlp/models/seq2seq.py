@@ -47,7 +47,7 @@ class EncoderDecoder(Model):
         return self.output.forward(self._features(source, lengths, inputs), targets)
 
     def losses(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
-        """Cross-entropy of each target (N, T), zero where it does not count, nothing saved."""
+        """Return the cross-entropy of each target (N, T), zero where ignored, nothing saved."""
         with no_backward():
             return self.output.losses(self._features(source, lengths, inputs), targets)
 
@@ -235,7 +235,7 @@ class Seq2Seq(EncoderDecoder):
     # --- Training -----------------------------------------------------------------------------
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through decoder and encoder; what the decoder read has its gradient from there."""
+        """Go back through the decoder, and then the encoder with the gradient of what was read."""
         shape, lengths = self.saved()
         gradient = self.decoder.backward(self.head.backward(self.output.backward(dloss)))
         dx, dread = gradient if self._reads else (gradient, None)

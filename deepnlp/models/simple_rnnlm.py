@@ -58,7 +58,7 @@ class SimpleRNNLM(LanguageModel):
         self.loss = SoftmaxWithLoss()
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
+        """Compute the mean cross-entropy of the next words from ids (N, T) and targets (N, T)."""
         self._expect("ids", ids, "N T")
         x = self.embed.forward(ids)  # (N, T, D)
         h = self.rnn.forward(x)  # (N, T, H)
@@ -77,7 +77,7 @@ class SimpleRNNLM(LanguageModel):
         return self.rnn.start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        """Return scores of the next words (N, V) and the new state, from the ids (N,) of a step."""
         x, _ = self.embed.step(ids)
         h, state = self.rnn.step(x, state)
         s, _ = self.affine.step(h)

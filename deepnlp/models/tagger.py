@@ -112,7 +112,7 @@ class Tagger(Model):
             gradient = layer.backward(gradient)
 
     def losses(self, ids: Array, lengths: Any, targets: Array) -> Array:
-        """Cross-entropy of each label (N, T), zero where it does not count, nothing saved."""
+        """Return the cross-entropy of each label (N, T), zero where ignored, nothing saved."""
         with no_backward():
             return self.output.losses(self._features(ids, lengths), targets)
 

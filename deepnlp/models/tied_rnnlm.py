@@ -56,7 +56,7 @@ class TiedRNNLM(LanguageModel):
         self.loss = SoftmaxWithLoss()
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
+        """Compute the mean cross-entropy of the next words from ids (N, T) and targets (N, T)."""
         x = self.embed(ids)  # (N, T, D)
         h = self.lstm(x)  # (N, T, D)
         s = self.output(h)  # (N, T, V)
@@ -74,7 +74,7 @@ class TiedRNNLM(LanguageModel):
         return self.lstm.start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        """Return scores of the next words (N, V) and the new state, from the ids (N,) of a step."""
         x, _ = self.embed.step(ids)
         h, state = self.lstm.step(x, state)
         s, _ = self.output.step(h)

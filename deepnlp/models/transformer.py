@@ -197,7 +197,7 @@ class TransformerTranslator(EncoderDecoder):
         return self.target_norm.forward(y)
 
     def _read(self) -> Any:
-        """Where the last block read, on average over its heads."""
+        """Return the attention of the last block, on average over its heads."""
         weights = self.decoder[-1].cross.layer.weights
         return None if weights is None else weights.mean(axis=1)
 

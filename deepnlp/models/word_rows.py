@@ -41,7 +41,7 @@ class OutputWords:
         self.size, self.apart = len(ids), int((self._ids < 0).sum())
 
     def rows(self, E: object, own: Array | None) -> SharedRows:
-        """Their vectors (K, D): rows of E (V, D) for words in both vocabularies, others of own."""
+        """Return the output's vectors (K, D): rows of E for words in both vocabularies."""
         return SharedRows(E, self._ids, None if own is None else Parameter(own, "E output"))
 
     def targets(self, ids: HostArray, unk_id: int) -> HostArray:
@@ -60,7 +60,7 @@ class OutputWords:
         return places[ids]
 
     def scores_by_id(self, scores: HostArray) -> HostArray:
-        """Scores (..., V) by the ids of a text from scores (..., K); -inf where there is none.
+        """Return scores (..., V) by the ids of a text from scores (..., K), -inf where none.
 
         >>> OutputWords([0, 3, -1], V=4).scores_by_id(numpy.array([[5.0, 6.0, 7.0]]))
         array([[  5., -inf, -inf,   6.]])

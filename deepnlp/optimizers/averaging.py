@@ -111,7 +111,7 @@ class NTASGD(Optimizer):
         return _holding(self._kept, "average") if self._averaged else nullcontext()
 
     def state(self) -> dict[str, Any]:
-        """As :meth:`Optimizer.state`, with the validations so far and what they led to."""
+        """Return the state of :meth:`Optimizer.state`, with the validations and their effects."""
         counters = {"averaging": self.averaging, "averaged": self._averaged}
         return {**super().state(), **counters, "losses": asarray(self._losses)}
 
@@ -236,7 +236,7 @@ class TwoTails(Optimizer):
         return _holding(self._kept, self._slots[tail]) if self._lengths[tail] else nullcontext()
 
     def state(self) -> dict[str, Any]:
-        """As :meth:`Optimizer.state`, with the lengths of both means."""
+        """Return the state of :meth:`Optimizer.state`, with the lengths of both means."""
         short, long = self._lengths
         return {**super().state(), "short": short, "long": long}
 

@@ -118,7 +118,7 @@ class Optimizer:
         """Take note of the validation of the epoch that has just ended: the lower, the better."""
 
     def choose(self, losses: Sequence[float]) -> int:
-        """Which of its averages counts, from the validation of each: the lower, the better."""
+        """Choose which of its averages counts, by the lowest validation."""
         return 0
 
     def averaged(self, tail: int = 0) -> AbstractContextManager[None]:

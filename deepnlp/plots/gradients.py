@@ -211,7 +211,7 @@ def _draw_shares(axes: Axes, curves: list[Curve], lowest: float, highest: float)
 
 
 def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
-    """For each gate the shares shut, between and open, and a mark at its mean."""
+    """Draw for each gate the shares shut, between and open, and a mark at its mean."""
     names, uses = list(layer.gates), layer.gates.values()
     shut, open_, means = np.array([(use.shut, use.open, use.mean) for use in uses]).T
     for left, share, colour, text in (

@@ -119,7 +119,7 @@ def place_labels(
 
 
 def _offsets(size: HostArray) -> HostArray:
-    """Corners of a label around a point at the origin, the nearest first, (candidates, 2)."""
+    """Return corners of a label around the origin, the nearest first, (candidates, 2)."""
     reach = MARK + STEP * np.repeat(np.arange(DISTANCES), len(DIRECTIONS))[:, None]
     angles = np.tile(DIRECTIONS, DISTANCES)
     towards = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -151,7 +151,7 @@ def _line(point: HostArray, box: HostArray) -> HostArray:
 
 
 def _overlap(boxes: HostArray, others: HostArray) -> HostArray:
-    """Which boxes (n, 4) share an area with which others (m, 4), (n, m)."""
+    """Return which boxes (n, 4) overlap which others (m, 4), (n, m)."""
     low = np.maximum(boxes[:, None, :2], others[:, :2])
     high = np.minimum(boxes[:, None, 2:], others[:, 2:])
     return np.asarray((low < high).all(axis=2))

@@ -100,7 +100,7 @@ def headed(width: float, height: float, title: str = "") -> Figure:
 
 
 def cell_borders(axes: Axes) -> None:
-    """Pale lines between the cells of an image, in place of ticks."""
+    """Draw pale lines between the cells of an image, in place of ticks."""
     rows, columns = axes.images[0].get_size()
     axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)

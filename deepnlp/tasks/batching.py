@@ -89,7 +89,7 @@ class BPTTBatches:
         self._edges = [*starts.tolist(), length]  # window k is from edge k to edge k + 1
 
     def _drawn(self, length: int, rng: np.random.Generator) -> HostIds:
-        """Where windows begin whose lengths are drawn."""
+        """Return the starts of windows whose lengths are drawn."""
         T, most = self.time_size, length // SHORTEST + 1
         mean = np.where(rng.random(most) < 0.95, T, T / 2)
         lengths = np.clip(rng.normal(mean, 5).astype(int), SHORTEST, T + 10)

@@ -8,7 +8,7 @@ from deepnlp.errors import required
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
-    """BLEU of a set of translations, from 0 to 100, and sacrebleu's signature of how it was found.
+    """Return the BLEU of translations, from 0 to 100, and sacrebleu's signature of its settings.
 
     Capitals do not count (``case:lc``), since the tokenisers write in lower case. Each text has
     one reference or more.

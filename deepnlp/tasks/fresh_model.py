@@ -67,7 +67,7 @@ def pretrained(
 
 
 def _rows_of(name: str, corpus: Corpus) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Vectors (V, D) of the words of a corpus from a file or a run, and which were found (V,)."""
+    """Read vectors (V, D) of a corpus's words from a file or a run, and which it has (V,)."""
     in_data = data_folder() / name
     path = in_data if in_data.exists() and not Path(name).exists() else Path(name)
     if not path.is_dir():

@@ -131,7 +131,7 @@ class LanguageModelling(CorpusTask):
         return BPTTBatches(self.corpus.train, self.batch_size, self.time_size, rng)
 
     def lr_scale(self, batch: tuple[Any, ...]) -> float:
-        """With ``vary_time``, the length of the window as a fraction of T."""
+        """Return, with ``vary_time``, the length of the window as a fraction of T."""
         return float(batch[0].shape[1] / self.time_size) if self.vary_time else 1.0
 
     def learn(self, model: Any, batch: tuple[Any, ...], share: float = 1) -> Array:
@@ -148,7 +148,7 @@ class LanguageModelling(CorpusTask):
         model.reset_state()
 
     def training_figure(self, loss: float) -> tuple[str, float]:
-        """Perplexity: exp of the mean loss."""
+        """Return the perplexity: exp of the mean loss."""
         return "perplexity", exponential(loss)
 
     def evaluate(self, model: Any) -> dict[str, float]:
@@ -156,12 +156,12 @@ class LanguageModelling(CorpusTask):
         return {"perplexity": perplexity(model, self.corpus.valid, self.eval_batch_size)}
 
     def measure(self, model: Any, split: str) -> Measured:
-        """Perplexity of a split, at batch 1, and the bits that it means for a byte and a word."""
+        """Measure the perplexity of a split, at batch 1, with its bits per byte and word."""
         value = perplexity(model, self.corpus.splits[split], 1)
         return {"perplexity": value, **self.corpus.bits(split, value)}, {}
 
     def final(self, model: Any) -> dict[str, Any]:
-        """Perplexities of validation and test split, at batch 1 and in streams; similarities."""
+        """Measure validation and test split, at batch 1 and in streams; and similarities."""
         splits = {"valid": self.corpus.valid, "test": self.corpus.test}
         N = self.eval_batch_size
         batched = share_out(lambda ids: perplexity(model, ids, N), [*splits.values()])
@@ -173,7 +173,7 @@ class LanguageModelling(CorpusTask):
         }
 
     def _similarity(self, model: Any) -> dict[str, Any]:
-        """Under ``similarity``, by side, what each set says of the vectors."""
+        """Measure, under ``similarity`` and by side, the vectors on each set."""
         if not self._sets:
             return {}
         sides = ("input", "output")
@@ -196,7 +196,7 @@ class LanguageModelling(CorpusTask):
         return long_enough[0] if long_enough else max(lines, key=len, default="")
 
     def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes of the corpus; how many of its words have vectors."""
+        """Return name, fingerprint and sizes of the corpus, and how many words have vectors."""
         return {**super().facts(), **({"vectors": self.vectors.coverage} if self.vectors else {})}
 
     def describe(self) -> str:
@@ -226,7 +226,7 @@ class LanguageModelling(CorpusTask):
         return fresh_rnnlm(self.corpus, self.vectors, options)
 
     def memory(self, model: Any) -> dict[str, int]:
-        """Numbers in hidden states and scores of a window, with what backward needs of them."""
+        """Count numbers in states and scores of a window, with what backward needs of them."""
         tokens = self.batch_size * self.time_size
         numbers = 3 * model.config()["embed_size"] + model.numbers_for_backward()
         return {

@@ -122,7 +122,7 @@ class SequenceToSequence(SequenceTask):
         model.source_vocab, model.target_vocab = source, target
 
     def _batch(self, pairs: Sequence[Pair], epochs: float, seed: Sequence[int]) -> Batch:
-        """Source (N, S), lengths (N,), inputs and targets (N, T); which inputs are the target's."""
+        """Return source (N, S), lengths (N,); inputs, targets, and forced inputs (N, T)."""
         batch = self._padded(pairs)
         share = self.forced_share(epochs)
         if share == 1:
@@ -142,7 +142,7 @@ class SequenceToSequence(SequenceTask):
         return super().learn(model, (source, lengths, inputs, targets), share)
 
     def count(self, batch: tuple[Any, ...]) -> int:
-        """Target tokens and ends, without padding."""
+        """Count target tokens and ends, without padding."""
         return super().count(batch[:4])
 
     def _padded(self, pairs: Sequence[Pair]) -> Batch:
@@ -203,7 +203,7 @@ class SequenceToSequence(SequenceTask):
         return cut(text) in [cut(reference) for reference in references]
 
     def _forced_figures(self, model: Any, split: str) -> dict[str, float]:
-        """Perplexity and accuracy of the next token, where the target so far is given."""
+        """Measure perplexity and accuracy of the next token, given the target so far."""
 
         def figures(batch: Batch) -> tuple[float, float, int]:
             *inputs, targets = map(asarray, batch)
@@ -220,7 +220,7 @@ class SequenceToSequence(SequenceTask):
 
     @classmethod
     def recipe_for(cls, options: Mapping[str, Any]) -> str:
-        """That of dates for what is written in characters, else that of sentences."""
+        """Return the recipe of dates for texts of characters, else that of sentences."""
         source = SOURCES["pairs"].get(str(options.get("corpus", "dates")), {})
         return "dates" if source.get("tokenizer") == "chars" else "translation"
 
@@ -243,7 +243,7 @@ class SequenceToSequence(SequenceTask):
         return fill(kind, options, len(source), len(target), shared_ids=shared)
 
     def memory(self, model: Any) -> dict[str, int]:
-        """Numbers in hidden states and scores of the longest batch, with what backward needs."""
+        """Count numbers in states and scores of the longest batch, with what backward needs."""
         S, T = (int(n) for n in self._lengths.max(axis=0))
         cells = model.numbers_for_backward() // 2  # half of them read the source
         return {
@@ -253,7 +253,7 @@ class SequenceToSequence(SequenceTask):
 
 
 def shared_ids(source: Vocabulary, target: Vocabulary) -> HostIds:
-    """For each target id the source id of the same token, -1 where there is none.
+    """Return the source id of each target id's token, -1 where there is none.
 
     >>> shared_ids(Vocabulary.build(["b", "a", "a"]), Vocabulary.build(["c", "b"])).tolist()
     [1, -1, 2, 3]

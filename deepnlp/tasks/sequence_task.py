@@ -47,7 +47,7 @@ class SequenceTask(Task):
         raise NotImplementedError
 
     def batches(self, epoch: int) -> Buckets:
-        """Padded batches, the targets last, -1 where there is none; in an order of the epoch's."""
+        """Return padded batches in the epoch's order, the targets last, -1 where there is none."""
 
         def make(k: int, rows: HostIds) -> Batch:
             pairs = [self._train[row] for row in rows]
@@ -71,9 +71,9 @@ class SequenceTask(Task):
             yield self._padded([pairs[row] for row in rows])
 
     def count(self, batch: tuple[Any, ...]) -> int:
-        """Targets, without padding."""
+        """Count targets, without padding."""
         return int((batch[-1] != IGNORED).sum())
 
     def training_figure(self, loss: float) -> tuple[str, float]:
-        """Perplexity: exp of the mean loss."""
+        """Return the perplexity: exp of the mean loss."""
         return "perplexity", exponential(loss)

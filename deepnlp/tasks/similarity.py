@@ -19,6 +19,6 @@ def load_sets(names: str) -> list[WordPairs]:
 
 
 def similarities(vectors: WordVectors, sets: Sequence[WordPairs]) -> dict[str, dict[str, Any]]:
-    """Rho, covered pairs, all pairs and coverage, by the name of the set."""
+    """Return rho, covered pairs, all pairs and coverage, by the name of the set."""
     scores = [evaluate_similarity(vectors, pairs) for pairs in sets]
     return {score.name: {**vars(score), "coverage": score.coverage} for score in scores}

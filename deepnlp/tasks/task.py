@@ -126,7 +126,7 @@ class Task:
     # --- Evaluation ------------------------------------------------------------------------------
 
     def measure(self, model: Any, split: str) -> Measured:
-        """Figures on a split by name, :attr:`metric` first, and notes on how they were measured.
+        """Measure a split: figures by name, :attr:`metric` first, and notes on their settings.
 
         The model is in evaluation mode and saves nothing for a backward; the trainer restores its
         state afterwards.
@@ -134,11 +134,11 @@ class Task:
         raise NotImplementedError
 
     def evaluate(self, model: Any) -> dict[str, float]:
-        """Figures on the validation data by name, :attr:`metric` among them, after an epoch."""
+        """Measure the validation data after an epoch: figures by name, with :attr:`metric`."""
         return self.measure(model, "valid")[0]
 
     def final(self, model: Any) -> dict[str, Any]:
-        """Figures of the best weights, for ``result.json``: by name and then by split; notes."""
+        """Measure the best weights, for ``result.json``: figures by name and split, and notes."""
         if not self.is_measured():
             return self.on_validation(model)
         by_name: dict[str, Any] = {}
@@ -150,7 +150,7 @@ class Task:
         return {**by_name, **measured[-1][1]}
 
     def on_validation(self, model: Any) -> dict[str, Any]:
-        """As :meth:`final`, of the validation split alone, as it is measured after an epoch."""
+        """Measure as :meth:`final` does, on the validation split alone, as after an epoch."""
         return {name: {"valid": value} for name, value in self.evaluate(model).items()}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
@@ -227,5 +227,5 @@ class Task:
         raise NotImplementedError
 
     def memory(self, model: Any) -> dict[str, int]:
-        """About how many numbers a training step holds beside weights, by what they are."""
+        """Estimate how many numbers a training step holds beside the weights, by their kind."""
         return {}

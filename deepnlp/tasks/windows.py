@@ -18,7 +18,7 @@ class WindowBatch(NamedTuple):
 
 
 def keep_probability(counts: HostIds, subsample: float) -> HostIds:
-    r"""With which probability an occurrence of each word is kept, (V,).
+    r"""Return the probability with which an occurrence of each word is kept, (V,).
 
     .. math:: \min\Bigl(1, \sqrt{t / f_w} + t / f_w\Bigr)
 

@@ -133,7 +133,7 @@ class Word2Vec(CorpusTask):
         return float(np.mean(share_out(loss, range(len(batches)))))
 
     def _similarity(self, model: Any) -> dict[str, Any]:
-        """Under ``similarity``, what each set says of the input vectors; nothing without sets."""
+        """Measure, under ``similarity``, the input vectors on each set; nothing without sets."""
         if not self._sets:
             return {}
         return {"similarity": similarities(model.word_vectors(), self._sets)}
@@ -155,7 +155,7 @@ class Word2Vec(CorpusTask):
         return model
 
     def memory(self, model: Any) -> dict[str, int]:
-        """Numbers in the vectors of a batch and in their scores, with what backward needs."""
+        """Count numbers in vectors and scores of a batch, with what backward needs."""
         N, B, K = self.batch_size, self.block, self.noise_words
         S, D = B + 2 * self.window, model.config()["embed_size"]
         columns = S + K if model.config()["loss"] == "negative" else model.vocab_size

@@ -305,7 +305,7 @@ class BPE(Tokeniser):
         return self._known[word]
 
     def _cut(self, word: str) -> list[str]:
-        """Tokens of a word."""
+        """Cut a word into tokens."""
         *_, tokens = self.steps(word)
         return tokens
 
@@ -374,7 +374,7 @@ class BPE(Tokeniser):
         return self.to_bytes(tokens).decode("utf-8", "replace")
 
     def split_lines(self, text: str) -> list[str]:
-        r"""As :meth:`split`, since a line break is part of a text like others.
+        r"""Split a text as :meth:`split` does: a line break is part of it.
 
         Parameters
         ----------

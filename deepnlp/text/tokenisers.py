@@ -139,7 +139,7 @@ class Tokeniser:
         self.learned: dict[str, Any] = {}
 
     def split_lines(self, text: str) -> list[str]:
-        r"""Tokens of a text of any number of lines, with the end-of-line token for a line break.
+        r"""Cut a text of any number of lines into tokens, with the end-of-line token for a break.
 
         Parameters
         ----------

@@ -167,7 +167,7 @@ class Result:
         return Path(self.folder or "", name) if name in self.files else None
 
     def table(self) -> str:
-        """Figures beside those of the baselines, then time, speed and memory of the run."""
+        """Tabulate figures beside the baselines', then time, speed and memory of the run."""
         rows = [*self.baselines.items()]
         splits = {n: f for n, f in self.figures.items() if isinstance(f, dict) and "valid" in f}
         main, streams = next(iter(splits), ""), self.figures.get("eval_batch_size", 1)
@@ -215,7 +215,7 @@ def is_figure(name: str, value: Any) -> bool:
 
 
 def peak_memory_mb() -> float | None:
-    """Largest memory of this process, in units of 2**20 bytes; None if the system does not tell."""
+    """Return the largest memory of this process, in 2**20 bytes; None if unknown."""
     try:
         import resource
     except ImportError:

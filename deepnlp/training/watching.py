@@ -19,16 +19,16 @@ class Hook:
     """
 
     def after_backward(self, model: Any, step: int) -> None:
-        """Called between the backward pass and clipping, after ``step`` updates."""
+        """Run between the backward pass and clipping, after ``step`` updates."""
 
     def save(self, folder: RunFolder) -> None:
-        """Called before a checkpoint is written."""
+        """Run before a checkpoint is written."""
 
     def go_on(self, folder: RunFolder, step: int) -> None:
-        """Called when a run is resumed, after ``step`` updates."""
+        """Run when a run is resumed, after ``step`` updates."""
 
     def draw(self, folder: RunFolder) -> None:
-        """Called at the end of an epoch."""
+        """Run at the end of an epoch."""
 
     def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether to end the run: asked after each epoch but the last, and at a resume.

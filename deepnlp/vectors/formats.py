@@ -171,7 +171,7 @@ def write_file(path: Path, format: str | None, words: Sequence[str], matrix: Hos
 
 
 def _lines_of(words: Sequence[str], matrix: HostArray, format: str) -> Iterator[bytes]:
-    """Lines of a file; in text each number has the fewest digits that give back its float32."""
+    """Yield lines of a file; a number in text has the fewest digits that give its float32."""
     if format != "glove":
         yield b"%d %d\n" % matrix.shape
     for word, vector in zip(words, matrix, strict=True):

@@ -183,7 +183,7 @@ class WordVectors:
         return self._rows[word]
 
     def find(self, word: str) -> int:
-        """Row of a word as it is written, else of the same in lower case; -1 where there is none.
+        """Find the row of a word as it is written, or in lower case; -1 where there is none.
 
         Questions are looked up in this way, since many vectors know words in lower case only.
         """
@@ -211,7 +211,7 @@ class WordVectors:
         return np.where(norms > 0, norms, 1.0)
 
     def cosines(self, queries: HostArray, rows: slice = EVERY) -> HostArray:
-        """Cosine of vectors (n, D) with the vector of every word, or of some rows, (n, V)."""
+        """Compute cosines of vectors (n, D) with every word's vector, or some rows, (n, V)."""
         dtype = np.result_type(self.matrix.dtype, np.float32)
         Q, E = np.asarray(queries, dtype=dtype), np.asarray(self.matrix[rows], dtype=dtype)
         if Q.ndim != 2 or Q.shape[1] != self.matrix.shape[1]:
@@ -317,7 +317,7 @@ class WordVectors:
         return self._largest(scores[0], rows, k)
 
     def _largest(self, scores: HostArray, excluded: list[int], k: int) -> Ranking:
-        """Words of the k largest scores (V,), some rows left out; ties in the order of the rows."""
+        """Return the k words of the largest scores (V,), without some rows; ties by row."""
         check_number("k", k, whole=True, low=1)
         scores = scores.copy()
         scores[excluded] = -np.inf
