@@ -93,7 +93,7 @@ def run(
         adaptive["cache"] = cache_perplexity(loaded, ids, cache, cache_flatness, cache_share)
     if dynamic is not None:
         adaptive["dynamic"] = dynamic_perplexity(loaded, ids, text.train, dynamic, dynamic_decay)
-    own = perplexity(loaded, ids, batch_size)
+    figure = perplexity(loaded, ids, batch_size)
     if baselines:
         levels = levels_of(loaded.targets(text.train), {split: targets}, loaded.output_size)
         simpler = {name: values[split] for name, values in levels.items()}
@@ -105,12 +105,12 @@ def run(
         "batch_size": batch_size,
         "targets": len(ids) - 1,
         "unknown": unknown,
-        "perplexity": own,
-        **(bits := text.bits(split, own)),
+        "perplexity": figure,
+        **(bits := text.bits(split, figure)),
         "adaptive": adaptive,
         "baselines": simpler,
     }
-    shown = {"model": own, **simpler, **{f"model, {name}": adaptive[name] for name in adaptive}}
+    shown = {"model": figure, **simpler, **{f"model, {name}": adaptive[name] for name in adaptive}}
     rows = [[name, f"{value:.2f}"] for name, value in shown.items()]
     rows += [[name.replace("_", " "), f"{value:.3f}"] for name, value in bits.items()]
     counted = f"{len(ids) - 1:,} targets in the {split} split, {unknown:,} of them unknown"
@@ -120,7 +120,7 @@ def run(
 def _other(
     model: Any, path: str, corpus: str | None, split: str, baselines: bool, **options: Any
 ) -> Answer:
-    """The figures that a task has of its model."""
+    """Return the figures that a task has of its model."""
     task = task_of(path, model, corpus, **options)
     with evaluating(model):
         figures, notes = task.measure(model, split)

@@ -29,7 +29,7 @@ Row = tuple[str, Callable[[], Layer]]
 
 
 def composed(sizes: Any, rng: Any) -> dict[str, Row]:
-    """The shapes of the inputs and a function that makes the layer, by the example's name."""
+    """Return the shapes of the inputs and the maker of the layer, by the example's name."""
     D, H, V, r = sizes.D, sizes.H, sizes.V, rng
 
     def both(cell: Any, D: int, H: int, other_H: int) -> Any:
@@ -39,11 +39,11 @@ def composed(sizes: Any, rng: Any) -> dict[str, Row]:
         return Stacked(cell(D, D + 1, r), cell(D + 1, H, r), dropout=dropout, rng=r)
 
     def reader(inputs: str, decoder: Any, parts: Callable[[], tuple[Layer, Layer]]) -> Row:
-        """A decoder of a cell and an attention."""
+        """Make a decoder of a cell and an attention."""
         return inputs, lambda: decoder.init(*parts(), H, V, r)
 
     def seq2seq(source: int = V + 2, **options: Any) -> Row:
-        """An encoder and decoder; with one vocabulary, or the target's with one word of its own."""
+        """Make an encoder and decoder of one vocabulary, or with one more target word."""
         return TRANSLATE, lambda: Seq2Seq(source, V, D, H, **options, dtype="float64", rng=r)
 
     def tagger(**options: Any) -> Row:

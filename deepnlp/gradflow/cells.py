@@ -14,7 +14,7 @@ NO_GATES = "gn"  # the new memory of an LSTM, the new state of a GRU
 
 
 def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
-    """The square blocks of W_h, one per gate.
+    """Return the square blocks of W_h, one per gate.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
 
 
 def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Array]:
-    """The gates of a step, numbers between 0 and 1.
+    """Return the gates of a step, numbers between 0 and 1.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Arra
 def cell_gradient(
     layer: TimeRecurrent, x: Array, h_prev: Array, c_prev: Array, dh: Array, dc: Array
 ) -> Array:
-    r"""The whole gradient with respect to the memory cell of an LSTM.
+    r"""Return the whole gradient with respect to the memory cell of an LSTM.
 
     .. math::
         \frac{dL}{dc_t} = \frac{dL}{dc_t}\Big|_{\text{from } c_{t+1}}
@@ -110,7 +110,7 @@ def cell_gradient(
 def step_jacobian(
     layer: TimeRecurrent, x: Array, h_prev: Array, c_prev: Array | None = None
 ) -> HostArray:
-    r"""The Jacobian of one step with respect to the state before it, at one input.
+    r"""Return the Jacobian of one step with respect to the state before it, at one input.
 
     .. math:: J_{ij} = \frac{\partial s_{t, i}}{\partial s_{t-1, j}}, \qquad
         \frac{dL}{ds_{t-1}} = \frac{dL}{ds_t} J

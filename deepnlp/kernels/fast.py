@@ -273,7 +273,7 @@ def linear_attention_backward(
 
 
 def _are_ordinary(s: Array) -> bool:
-    """Whether the exponentials of scores need no precaution: single precision, none is large.
+    """Return whether exponentials of scores need no precaution: float32, and none is large.
 
     In double precision, in which gradients are checked, the largest score is always subtracted: a
     loss near zero is more accurate with it.

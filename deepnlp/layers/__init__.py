@@ -40,7 +40,17 @@ from deepnlp.layers.transformer import (
 from deepnlp.layers.unrolled import Unrolled
 from deepnlp.layers.weight_drop import WeightDrop
 
-# What is imported above, and not the files that it comes from: only classes and functions have one.
 __all__ = [
-    name for name, value in [*globals().items()] if name[0] != "_" and hasattr(value, "__module__")
-]
+    "GELU", "GRU", "LSTM", "RNN", "ActivationRegularisation", "AdditiveAttention", "Affine",
+    "AffineSoftmaxWithLoss", "AttentionDecoder", "AugmentedLoss", "BahdanauDecoder",
+    "ConcatAttention", "ContextDecoder", "CrossAttention", "DotAttention", "Dropout", "Embedding",
+    "EmbeddingDot", "EmbeddingDropout", "FeedForward", "GeneralAttention", "InputFeedingDecoder",
+    "Layer", "LayerNorm", "MatMul", "MultiHeadAttention", "NegativeSamplingLoss",
+    "PositionalEmbedding", "RMSNorm", "ReLU", "Residual", "RotaryPositions", "Sequential", "SiLU",
+    "Sigmoid", "SigmoidWithLoss", "SinusoidalPositions", "Softmax", "SoftmaxWithLoss", "SwiGLU",
+    "Tanh", "TemporalActivationRegularisation", "TimeAffine", "TimeBidirectional",
+    "TimeDeepTransition", "TimeDropout", "TimeGRU", "TimeLSTM", "TimeLinearAttention", "TimeMLSTM",
+    "TimeMinGRU", "TimeMinLSTM", "TimeMogrifierLSTM", "TimeRNN", "TimeStacked", "TimeStateSpace",
+    "TransformerBlock", "TransformerDecoderBlock", "Unrolled", "WeightDrop", "deep_output",
+    "reverse_by_length", "scan", "scan_backward",
+]  # fmt: skip

@@ -3,9 +3,10 @@
 from typing import Any, NoReturn
 
 from deepnlp.backend import Array, xp
+from deepnlp.kernels.steps import States
 from deepnlp.layer import Layer, check_layers
 from deepnlp.layers.lengths import check_lengths, reverse_by_length
-from deepnlp.layers.recurrent import States, TimeRecurrent
+from deepnlp.layers.recurrent import TimeRecurrent
 
 
 class TimeBidirectional(Layer):
@@ -64,7 +65,9 @@ class TimeBidirectional(Layer):
         self.forward_layer, self.backward_layer = ahead, back = forward_layer, backward_layer
         check_layers("TimeBidirectional", forward_layer=ahead, backward_layer=back)
         if ahead.D != back.D or len(ahead.start(1)) != len(back.start(1)):
-            both = " and ".join(f"{type(one).__name__} with D = {one.D}" for one in (ahead, back))
+            both = " and ".join(
+                f"{type(side).__name__} with D = {side.D}" for side in (ahead, back)
+            )
             raise ValueError(f"TimeBidirectional: both should be of one kind and D, got {both}")
         if ahead.stateful or back.stateful:
             # from right to left there is no earlier window
@@ -72,7 +75,7 @@ class TimeBidirectional(Layer):
         self.D, self.H = ahead.D, ahead.H + back.H
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
-        """Both layers' states side by side, (N, T, 2H)."""
+        """Return both layers' states side by side, (N, T, 2H)."""
         lengths = check_lengths("TimeBidirectional", lengths, *x.shape[:2])
         ahead = self.forward_layer.forward(x, lengths)
         back = self.backward_layer.forward(reverse_by_length(x, lengths), lengths)
@@ -103,7 +106,7 @@ class TimeBidirectional(Layer):
 
     @staticmethod
     def _halves(array: Array | None, M: int) -> tuple[Any, Any]:
-        """The parts of the two layers of a state (N, 2M)."""
+        """Return the parts of the two layers of a state (N, 2M)."""
         return (None, None) if array is None else (array[:, :M], array[:, M:])
 
     # --- The state ----------------------------------------------------------------------------
@@ -144,9 +147,9 @@ class TimeBidirectional(Layer):
         return tuple(xp.concatenate(both, axis=1) for both in zip(ahead, back, strict=True))
 
     def start(self, N: int) -> NoReturn:
-        """An error: see :meth:`step`."""
+        """Raise an error: see :meth:`step`."""
         raise TypeError("TimeBidirectional has no step: it needs the whole sequence; use forward")
 
     def step(self, x: Array, state: Any = None) -> NoReturn:
-        """An error: from right to left, a step needs what comes later."""
+        """Raise an error: from right to left, a step needs what comes later."""
         self.start(len(x))

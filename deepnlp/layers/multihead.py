@@ -24,9 +24,10 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, check_number, xp
 from deepnlp.backend.functions import masked_softmax, softmax_grad
 from deepnlp.backend.products import TILE, batched_product, filled
+from deepnlp.backend.shapes import expect
 from deepnlp.backend.threads import slices
 from deepnlp.kernels import back_of, kernel
-from deepnlp.layer import Layer, expect, keeping, no_backward
+from deepnlp.layer import Layer, keeping, no_backward
 from deepnlp.layers.dense import Affine
 from deepnlp.layers.dropout import Dropout
 from deepnlp.layers.positions import RotaryPositions
@@ -39,7 +40,7 @@ KEYS = 64  # of a tile
 def attention(
     q: Array, k: Array, v: Array, hidden: Array | None, scale: float, noise: Array | None, y: Array
 ) -> Array:
-    """The weights a = softmax(scale q k^T) over the keys that are not hidden; y gets a v.
+    """Return the weights a = softmax(scale q k^T) over the keys that are not hidden; y gets a v.
 
     ``noise`` (N, heads, T, S), a mask of dropout, multiplies the weights by which v is read.
     """
@@ -83,8 +84,8 @@ def attention_by_tiles(
     queries = filled(q, 2, TILE).reshape(N, heads, -1, TILE, d)
     tiles = [slice(s, s + KEYS) for s in range(0, S, KEYS)]
     keys, values = (filled(each, 2, KEYS)[:, :, None] for each in (k, v))
-    z = [scale * xp.matmul(queries, keys[..., s, :].swapaxes(-1, -2)) for s in tiles]
-    z = xp.concatenate(z, axis=-1).reshape(N, heads, -1, len(tiles) * KEYS)[:, :, :T, :S]
+    scores = [scale * xp.matmul(queries, keys[..., s, :].swapaxes(-1, -2)) for s in tiles]
+    z = xp.concatenate(scores, axis=-1).reshape(N, heads, -1, len(tiles) * KEYS)[:, :, :T, :S]
     if hidden is not None:
         z = xp.where(hidden, -xp.inf, z)
     top = z.max(axis=-1, keepdims=True)
@@ -99,7 +100,7 @@ def attention_by_tiles(
 
 
 def _with_room(kept: Array, S: int) -> Array:
-    """A copy of keys or values (N, heads, room, d), with twice the room where it is below S."""
+    """Copy keys or values (N, heads, room, d), with twice the room where it is below S."""
     return xp.concatenate([kept, xp.zeros_like(kept)], axis=2) if kept.shape[2] < S else kept.copy()
 
 
@@ -116,7 +117,7 @@ def hidden_by(owner: Layer, mask: Array | None, N: int, T: int, S: int) -> Array
 
 
 class HeadedAttention(Layer):
-    """What both kinds share: all from queries, keys and values of heads to the output.
+    """The base of both kinds: from the heads' queries, keys and values to the output.
 
     Attributes
     ----------
@@ -144,7 +145,7 @@ class HeadedAttention(Layer):
         self.dropout = Dropout(dropout, rng) if dropout else None
 
     def _heads(self, x: Array, heads: int | None = None) -> Any:
-        """The heads of what stands beside each other: (N, T, n D) to (n, N, heads, T, d), views."""
+        """Split (N, T, n D) into the heads of its n parts, (n, N, heads, T, d), as views."""
         (N, T, width), heads = x.shape, heads or self.heads
         n = width // (heads * self.d)
         return x.reshape(N, T, n, heads, self.d).transpose(2, 0, 3, 1, 4)
@@ -152,7 +153,7 @@ class HeadedAttention(Layer):
     def _attend(
         self, q: Array, k: Array, v: Array, hidden: Array | None, causal: bool = False
     ) -> Array:
-        """The output (N, T, D) of queries (N, heads, T, d), keys and values (N, heads, S, d).
+        """Compute the output (N, T, D) of queries (N, heads, T, d), and keys and values of S steps.
 
         Where no backward follows, a block of queries at a time.
         """
@@ -197,7 +198,7 @@ class HeadedAttention(Layer):
         return beside
 
     def _one_query(self, q: Array, k: Array, v: Array, hidden: Array | None) -> Array:
-        """The output (N, D) of one query (N, heads, 1, d) each."""
+        """Return the output (N, D) of one query (N, heads, 1, d) each."""
         with no_backward():
             return self._attend(q, k, v, hidden)[:, 0]
 
@@ -308,7 +309,7 @@ class MultiHeadAttention(HeadedAttention):
         bias: bool = True,
         **options: Any,
     ) -> Self:
-        """Fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
+        """Draw fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
 
         Parameters
         ----------
@@ -326,7 +327,7 @@ class MultiHeadAttention(HeadedAttention):
         return cls(qkv.W, qkv.b, output.W, output.b, heads, rng=rng, **options)
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
-        """The output (N, T, D) of self-attention."""
+        """Return the output (N, T, D) of self-attention."""
         N, T, _ = x.shape
         q, k, v = self._parts(self.qkv.forward(x))
         if self.rotary is not None:
@@ -365,7 +366,7 @@ class MultiHeadAttention(HeadedAttention):
         return xp.zeros(shape, dtype), xp.zeros(shape, dtype), *counts
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """The output (N, D) at the next place, which sees itself and those before."""
+        """Return the output (N, D) at the next place, which sees itself and those before."""
         self._expect("x", x, "N D", D=self.D)
         if not self.causal:
             raise TypeError(f"{type(self).__name__}: a step sees what came before: causal=True")
@@ -474,7 +475,7 @@ class CrossAttention(HeadedAttention):
         bias: bool = True,
         **options: Any,
     ) -> Self:
-        """Fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
+        """Draw fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
 
         Parameters
         ----------
@@ -491,7 +492,7 @@ class CrossAttention(HeadedAttention):
         return cls(*weights, heads, rng=rng, **options)
 
     def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:
-        """The output (N, T, D) of attention to a memory."""
+        """Return the output (N, T, D) of attention to a memory."""
         hidden = hidden_by(self, mask, len(x), x.shape[1], memory.shape[1])
         (q,) = self._heads(self.query.forward(x))
         k, v = self._heads(self.memory.forward(memory))
@@ -504,7 +505,7 @@ class CrossAttention(HeadedAttention):
         return self.query.backward(dquery), self.memory.backward(dmemory)
 
     def begin(self, memory: Array, mask: Array | None = None) -> tuple[Array, ...]:
-        """The state of steps that read a memory: keys and values, and where they are hidden."""
+        """Return the state of steps that read a memory: keys, values, and the hidden places."""
         N, S, _ = memory.shape
         hidden = hidden_by(self, mask, N, 1, S)
         with no_backward():
@@ -512,7 +513,7 @@ class CrossAttention(HeadedAttention):
         return k, v, xp.zeros((N, 1, 1, S), dtype=bool) if hidden is None else hidden
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """The output (N, D) of one query for each text; the state stays."""
+        """Return the output (N, D) of one query for each text; the state stays."""
         self._expect("x", x, "N D", D=self.D)
         k, v, hidden = state
         with no_backward():

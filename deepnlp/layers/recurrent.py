@@ -1,4 +1,4 @@
-"""What recurrent layers share: their weights, the loop over time, and the state between calls.
+"""The base of recurrent layers: weights, the loop over time, and the state between calls.
 
 The loop over time stands here once, in the forward and the backward of :class:`TimeRecurrent`. A
 cell (``rnn.py``, ``lstm.py``, ``gru.py``, ``deep.py``) is what happens at one step and one step
@@ -46,7 +46,7 @@ class Recurrent(Layer):
 
     gates = "h"
     products: Mapping[str, int] = MappingProxyType({})
-    loop: Kernel | None = None
+    loop: Kernel[..., Steps] | None = None
     init_options: tuple[str, ...] = ()
     _gradients: int | Sequence[int] = 1  # arrays that a step back gives first: see Steps
     _states: tuple[str, ...] = ("h",)
@@ -74,7 +74,7 @@ class Recurrent(Layer):
         scheme: str = "uniform",
         **options: Any,
     ) -> Self:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
+        """Draw fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Recurrent(Layer):
     def _accumulate_recurrent(
         self, h_prev: Array, da: Sequence[Array], saved: Callable[..., Array]
     ) -> None:
-        """The gradients of the recurrent weights, from the rows of one step or of all.
+        """Accumulate the gradients of the recurrent weights, from the rows of one step or of all.
 
         ``saved(k)`` gives the rows of number k of what the steps saved.
         """
@@ -136,13 +136,13 @@ class Recurrent(Layer):
         self._expect(name, state, f"N {letter}", **sizes)
 
     def start(self, N: int) -> States:
-        """A state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
+        """Return a state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
         check_shape((N,))
         dtype = xp.result_type(*(weight.dtype for weight in self.parameters()))
         return tuple(xp.zeros((N, self.state_size), dtype=dtype) for _ in self._states)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step from a given state: (N, D) to h (N, H) and the state after it.
+        """Compute one step from a given state: (N, D) to h (N, H) and the state after it.
 
         Nothing is saved for a backward or carried to the next call.
         """
@@ -162,7 +162,7 @@ class Recurrent(Layer):
         return a.astype(xp.result_type(a.dtype, self.Wh.dtype), copy=False)
 
     def _input_product_backward(self, x: Array, da: Array) -> Array:
-        """Back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
+        """Go back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
         # a = x Wx + b
         self.b.accumulate(column_sums(da))
         if self.Wx is None:
@@ -181,9 +181,10 @@ class OneStep(Recurrent):
     """A recurrent layer of one step: from x (N, D) and the states before to those after it."""
 
     def _forward(self, x: Array, *states: Array) -> States:
-        """The new states."""
+        """Return the new states."""
         self._expect_step(x, **{f"{name}_prev": s for name, s in zip(self._states, states)})
         step, _, weights = self.formula()
+        after: States
         after, saved = step(self._input_product(x), *states, *weights)
         self.save_for_backward(x, states[0], saved)
         return after
@@ -245,7 +246,7 @@ class TimeRecurrent(Recurrent):
     # --- The loop over time -------------------------------------------------------------------
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
-        """All states h_1 ... h_T from all inputs x_1 ... x_T.
+        """Return all states h_1 ... h_T from all inputs x_1 ... x_T.
 
         Parameters
         ----------
@@ -325,7 +326,7 @@ class TimeRecurrent(Recurrent):
             setattr(self, f"d{name}0", gradient)
 
     def _steps(self, a: Array, start: States) -> Steps:
-        """The steps of this cell from a = x Wx + b (T, N, G H), which they may overwrite."""
+        """Return the steps of this cell from a = x Wx + b (T, N, G H), which they may overwrite."""
         step, step_backward, weights = self.formula()
         if self.loop is not None and self.loop.formula.holds(step, step_backward):
             return self.loop(a, start, *weights, self._workspace)
@@ -333,7 +334,7 @@ class TimeRecurrent(Recurrent):
         return PlainSteps(*cell, self._gradients)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step from a given state: (N, D) to h (N, H) and the state after it.
+        """Compute one step from a given state: (N, D) to h (N, H) and the state after it.
 
         Nothing is saved for a backward or carried to the next call.
         """
@@ -354,14 +355,14 @@ class TimeRecurrent(Recurrent):
         return y[:, 0], twin.state
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
-        """Gradients with respect to the final state: zeros where none are given."""
+        """Return gradients with respect to the final state: zeros where none are given."""
         final = {name: xp.zeros((N, self.state_size), dtype=dtype) for name in self._states}
         for name, gradient in self._by_name("d", N, dh, dc).items():
             final[name] += gradient
         return tuple(final.values())
 
     def _by_name(self, prefix: str, N: int, h: Any, c: Any) -> dict[str, Array]:
-        """The states, or their gradients, that are given, (N, H) each."""
+        """Return the states, or their gradients, that are given, (N, H) each."""
         given = {name: array for name, array in (("h", h), ("c", c)) if array is not None}
         if not given.keys() <= set(self._states):
             raise ValueError(f"{type(self).__name__}: has no memory cell c, only h")
@@ -387,7 +388,7 @@ class TimeRecurrent(Recurrent):
         return self
 
     def first_h(self, N: int, dtype: Any) -> Array:
-        """The state h (N, H) from which the next forward over a batch of N starts."""
+        """Return the state h (N, H) from which the next forward over a batch of N starts."""
         return self._start(N, dtype)[0]
 
     def keep_state(self) -> None:
@@ -415,7 +416,7 @@ class TimeRecurrent(Recurrent):
         self._given = True
 
     def _start(self, N: int, dtype: Any) -> States:
-        """The states a forward over a batch of N starts from."""
+        """Return the states a forward over a batch of N starts from."""
         claim(self, "forward")  # it ends in a state that it carries
         if self.h is None or not (self.stateful or self._given):
             return tuple(xp.zeros((N, self.state_size), dtype=dtype) for _ in self._states)

@@ -27,7 +27,7 @@ from deepnlp.options import Option
 class Cells(dict[str, Any]):
     """The recurrent layers over time that a model can be built of, by name."""
 
-    expected = ", or FILE.py:NAME, a cell in a file of your own, as it was when the model was begun"
+    expected = ", or FILE.py:NAME; a cell in a file of your own, unchanged since the model was made"
 
 
 CELLS = Cells(
@@ -65,7 +65,7 @@ DType = Annotated[Any, Option(choices=("float32", "float64"))]
 
 
 def refuse(owner: str, broken: Mapping[str, bool]) -> None:
-    """A ValueError with the first of the messages that holds: options do not fit each other.
+    """Raise a ValueError with the first message that holds: options do not fit each other.
 
     >>> refuse("RNNLM", {"never": False, "tie='tied' needs D = H": True})
     Traceback (most recent call last):

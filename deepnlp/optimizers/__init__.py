@@ -18,6 +18,12 @@ from deepnlp.optimizers.muon import Muon, orthogonalised
 from deepnlp.optimizers.optimizer import Optimizer, Update, update_all
 from deepnlp.options import Choice
 
+__all__ = [
+    "NTASGD", "OPTIMIZERS", "SGD", "AdaGrad", "Adam", "AdamW", "Choice", "Momentum", "Muon",
+    "Nesterov", "Optimizer", "RMSprop", "TwoTails", "Update", "clip_all", "clip_gradients",
+    "orthogonalised", "update_all",
+]  # fmt: skip
+
 OPTIMIZERS = Choice(
     *("rule of the update", SGD, Momentum, Nesterov, AdaGrad, RMSprop, Adam, AdamW, Muon),
     *(NTASGD, TwoTails),

@@ -1,4 +1,4 @@
-"""What optimizers share: which arrays are updated, with what, and the state that is saved."""
+"""The base of all optimizers: which arrays are updated, and the state that is saved."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ def update_all(formula: Callable[..., None], updates: Sequence[Update]) -> None:
 
 
 class Optimizer:
-    """What optimizers share: the parameters, the learning rate, weight decay, the state.
+    """The base of all optimizers: the parameters, the learning rate, weight decay, the state.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Optimizer:
         """Take note of the validation of the epoch that has just ended: the lower, the better."""
 
     def choose(self, losses: Sequence[float]) -> int:
-        """Which of its averages counts, from the validation of each: the lower, the better."""
+        """Choose which of its averages counts, by the lowest validation."""
         return 0
 
     def averaged(self, tail: int = 0) -> AbstractContextManager[None]:
@@ -132,7 +132,7 @@ class Optimizer:
         return nullcontext()
 
     def state(self) -> dict[str, Any]:
-        """What the next step depends on, besides the parameters.
+        """Return all that the next step depends on, besides the parameters.
 
         Returns
         -------
@@ -190,16 +190,16 @@ class Optimizer:
         }
 
     def _scalars_of(self, parameter: Parameter, t: int) -> dict[str, float]:
-        """The same for one parameter, where its rule differs from that of the others."""
+        """Return the same for one parameter, where its rule differs from that of the others."""
         return self._scalars(t)
 
     def _scalars(self, t: int) -> dict[str, float]:
-        """The numbers of the formula at update t of a parameter, by their names in it."""
+        """Return the numbers of the formula at update t of a parameter, by their names in it."""
         others = {name: getattr(self, name) for name in self._letters}
         return {"lr": self.lr, "decay": self.weight_decay, **others}
 
     def _checked(self, name: str, value: float, below: float = math.inf) -> float:
-        """A number, or a ValueError if it is outside [0, below)."""
+        """Return a number, or a ValueError if it is outside [0, below)."""
         if not (isinstance(value, Real) and 0 <= value < below):
             expected = "finite and 0 or more" if below == math.inf else f"in [0, {below})"
             raise ValueError(f"{type(self).__name__}: {name} should be {expected}, got {value!r}")
@@ -207,5 +207,5 @@ class Optimizer:
 
 
 def decayed(g: Array, W: Array, decay: float) -> Array:
-    """Gradient of the loss with decay / 2 times the square of W added."""
+    """Return the gradient of the loss with decay / 2 times the square of W added."""
     return g + decay * W if decay else g
