@@ -8,7 +8,9 @@ a GPT may look back.
 
 Data: made up.
 Time: about four minutes on one core.
-Expect: with three seeds and 300 updates PLACEHOLDER
+Expect: with three seeds and 300 updates an LSTM gives back 47 to 86 % of 4 letters and 12 to 14 %
+of 8, where chance is 12.5 %, a GRU 85 to 100 % and 61 to 80 %. The other models have not been timed
+or counted here.
 """
 
 import json
