@@ -17,6 +17,6 @@ from deepnlp.evaluation.prediction import (
 )
 
 __all__ = [
-    "Score", "evaluating", "expect_language_model", "exponential", "perplexity", "score", "streams",
-    "surprisal",
+    "Score", "evaluating", "expect_language_model", "exponential", "likeliest", "perplexity",
+    "score", "streams", "surprisal",
 ]  # fmt: skip
