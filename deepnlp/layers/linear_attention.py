@@ -1,4 +1,4 @@
-r"""What is attention without its softmax? A recurrent layer whose state is a matrix.
+r"""Attention without its softmax: a recurrent layer whose state is a matrix.
 
 A place t asks with a query q_t, and each place s before it answers with its value v_s, weighted by
 q_t . k_s with its key k_s. Without a function around these weights the sum can be taken first, over

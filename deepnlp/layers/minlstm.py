@@ -1,4 +1,4 @@
-r"""What is left of an LSTM whose gates do not look at its state? Two gates that share one whole.
+r"""An LSTM whose gates do not look at its state: what is left? Two gates that share one whole.
 
 Take an LSTM (``lstm.py``), let the gates see the input alone, leave out the output gate and both
 tanh, and let what is kept and what is new add up to 1, so that the state neither grows nor fades.

@@ -1,4 +1,4 @@
-r"""What becomes of a recurrent layer whose gates do not look at the state?
+r"""A recurrent layer whose gates do not look at the state: what becomes of it?
 
 The state then depends on itself linearly, number by number, and all that is not the state is known
 before the first step::
