@@ -151,13 +151,13 @@ class Comparison:
         return rows
 
     def _is_doubtful(self, row: Row) -> bool:
-        """Whether a gradient is wrong by a complex step that may have missed a slope."""
+        """Return whether a gradient is wrong by a complex step that may have missed a slope."""
         is_open = self.method == "auto" and row.name not in self.differences
         is_wrong = is_open and row.fits and not row.ok
         return is_wrong and self.subject.loses_slope_elsewhere(row.name, self.rng)
 
     def _forgive_rounding(self, row: Row, analytic: Gradients) -> None:
-        """What rounding explains: it is ok up to a bound, and beyond that it is not compared."""
+        """Forgive what rounding explains: up to a bound it is ok, beyond it is not compared."""
         subject = self.subject
         slack = 1.0 if row.name not in self.differences else 1e3
         if row.error <= rules.LARGEST:
@@ -369,7 +369,7 @@ class Comparison:
         return rows
 
     def rows_of_lines(self, rows: list[Row]) -> list[Check]:
-        """What is known of lines: which loss, what is clipped, what stands on the way."""
+        """Return rows on lines: which loss, what is clipped, what stands on the way."""
         lines, checks = self.subject.caller.lines, list[Check]()
         wrong = [row for row in rows if row.is_wrong and row.name in lines.unclipped]
         for row in wrong:
@@ -401,7 +401,7 @@ class Comparison:
         return []
 
     def note_elsewhere(self, rows: list[Row]) -> list[Check]:
-        """What these numbers may hide: gradients of 0, and branches that others would take."""
+        """Note what these numbers may hide: gradients of 0, and branches that others would take."""
         subject, values, told = self.subject, self.subject.values(), list[Check]()
         zero = [row.name for row in rows if row.ok and row.fits and not row.numeric.any()]
         if zero:
@@ -459,7 +459,7 @@ def _is_even(scale: HostArray) -> bool:
 
 
 def _hides(value: HostArray) -> bool:
-    """Whether numbers may make a wrong gradient right: equal, few, symmetric, orthogonal."""
+    """Return whether numbers may make a wrong gradient right: equal, few, symmetric, orthogonal."""
     if value.size < 2:
         return value.size == 1 and float(numpy.abs(value).item()) in (0.0, 1.0)
     if len(numpy.unique(numpy.abs(value))) <= 2:
@@ -501,7 +501,7 @@ _TOLERANCES = {False: 1e-7, True: 2e-3}  # of float64, and where numbers are in 
 
 
 def ignores_dout(subject: Subject, analytic: Gradients) -> bool:
-    """Whether the backward of a loss gives the same for any dout."""
+    """Return whether the backward of a loss gives the same for any dout."""
     takes_dout = subject.caller.takes_gradients and not isinstance(subject.caller, WithContext)
     is_number = len(subject.weights) == 1 and subject.weights[0].size == 1
     is_of_numbers = all(value.size == 1 for value in subject.values().values())  # and no loss
@@ -532,7 +532,7 @@ def _linear(subject: Subject, analytic: Gradients, rng: Generator) -> Check | No
 
 
 def _apart(one: HostArray, other: HostArray, both: HostArray, rounding: float) -> bool:
-    """Whether a gradient is not linear; what is not finite is another matter."""
+    """Return whether a gradient is not linear; what is not finite is another matter."""
     if not one.shape == other.shape == both.shape:
         return True
     a, b = _FACTORS
@@ -709,7 +709,7 @@ def compare_forward(report: Report, subject: Subject, reference: Any) -> None:
 
 
 def _difference(which: str, y: HostArray, right: HostArray, tolerance: float) -> list[str]:
-    """What is wrong with an output, if anything is."""
+    """Describe what is wrong with an output, if anything is."""
     if y.shape != right.shape:
         return [f"{which} has shape {y.shape}, the reference gives {right.shape}"]
     with numpy.errstate(invalid="ignore"):
