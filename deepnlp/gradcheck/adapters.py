@@ -659,7 +659,8 @@ class Script(Beside):
 
 def call(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
     """Call a function; the diagnosis evaluates it instead."""
-    return function(*args, **named)
+    result = function(*args, **named)
+    return tuple(result) if inspect.isgenerator(result) else result
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -25,6 +25,7 @@ from deepnlp.gradcheck.checks import (
 )  # fmt: skip
 from deepnlp.gradcheck.doubles import in_float64
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
+from deepnlp.gradcheck.epsilon import note_epsilon
 from deepnlp.gradcheck.explaining import accept_means, explain, explain_as_sums
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
 from deepnlp.gradcheck.rules import INTENDED
@@ -155,7 +156,7 @@ def _check(comparison: Comparison) -> Report:
     if not subject.caller.needs_gradients and ignores_dout(subject, analytic):
         subject.weights = [numpy.ones_like(w) for w in subject.weights]
         analytic = subject.analytic_gradients()
-        remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1", 1))
+        remarks.append(Check("dout", True, say("ignores dout", names=", ".join(analytic)), 1))
     if (cost := subject.caller.way.cost) is not None:
         remarks.append(Check("cost", True, say("cost", cost=cost.title)))
     checks: list[Check] = []
@@ -178,6 +179,7 @@ def _check(comparison: Comparison) -> Report:
         rows = comparison.rows_for_sizes() or comparison.rows_elsewhere() or rows
     if not any(row.is_wrong for row in rows) and not (is_along or kinks):
         remarks += comparison.note_elsewhere(rows)
+    note_epsilon(subject, rows)
     if any(row.is_wrong for row in rows):
         remarks += _explain(comparison, rows, failed)
     if not is_along and any(row.is_wrong for row in rows):
