@@ -25,6 +25,10 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
+class BackwardError(ValueError):
+    """A backward of an engine that ends in shapes that do not fit: its call is not guessed."""
+
+
 class Code(NamedTuple):
     """What somebody brought.
 
@@ -239,8 +243,8 @@ class Adapter:
         from deepnlp.diagnosis.places import told_in_shapes  # needed here alone
 
         if told := told_in_shapes(error):
-            title = self.title(method)
-            raise ValueError(say("shapes", title=title, told=told, error=error)) from error
+            kind = BackwardError if self.is_engine and method == "backward" else ValueError
+            raise kind(say("shapes", title=self.title(method), told=told, error=error)) from error
 
     def title(self, method: str) -> str:
         """The name of forward or backward for a message, such as ``"Affine.forward"``."""
@@ -602,17 +606,24 @@ def _detached(value: Any) -> Any:
 
 
 class Backwards(OfNodes, TwoFunctions):
-    """A forward and a backward of nodes: the gradients that go back are nodes as well."""
+    """A forward and a backward of nodes: the gradients that go back are nodes, or arrays."""
+
+    takes_nodes = True
 
     def _leaves(self, inputs: list[Any]) -> list[Any]:
         """Tensors that autograd does not follow, so that a layer that keeps some can be copied."""
         return list(mapped(_detached, super()._leaves(inputs)))
 
     def go_back(self, dys: list[Any]) -> Any:
-        """What backward returns for nodes, where forward gives nodes."""
+        """What backward returns for nodes, where forward gives nodes; for arrays if it must."""
         pairs = zip(self._outputs, dys, strict=True)
         given = [self._like(self._results[k], dy) for k, dy in pairs]
-        return mapped(plain, super().go_back(given))
+        if self.takes_nodes:
+            try:
+                return mapped(plain, super().go_back(given))
+            except TypeError:
+                self.takes_nodes = False
+        return mapped(plain, super().go_back(dys))
 
     def _like(self, output: Any, dy: Any) -> Any:
         return _detached(leaf(output, numpy.asarray(dy))) if is_node(output) else dy

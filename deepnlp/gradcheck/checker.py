@@ -14,12 +14,14 @@ import numpy
 
 from deepnlp.backend import Generator
 from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck.adapters import BackwardError
 from deepnlp.gradcheck.causes import Cause, say
 from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.checks import (
     Comparison,
     check_behaviour,
     compare_forward,
+    failed_row,
     ignores_dout,
     not_finite,
 )  # fmt: skip
@@ -131,6 +133,10 @@ def check_gradients(
                 compare_forward(report, subject, reference)
             report.strict = strict
             return report
+        except BackwardError as error:
+            check = Check("backward", False, str(error).removeprefix("check_gradients: "))
+            row = failed_row(subject, check, c.UNKNOWN)
+            return Report(subject.name, "central", 0.0, [row], [check], strict=strict)
         except SystemExit as error:
             ended = f"its code ended the program with sys.exit({error.code!r})"
             raise RuntimeError(f"{subject.name}: {ended}") from error

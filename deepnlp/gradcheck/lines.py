@@ -102,7 +102,7 @@ class Lines:
         known = [n for n in order if _root(n) in end]
         losses = [name for name in LOSSES if name in last and _is_loss(end.get(name))]
         self.loss = max(losses, key=lambda name: len(self._reads(name)), default="")
-        self._output = self.loss or (known[0] if known else "")
+        self._output = self.loss or next((n for n in known if n.isidentifier()), "")
         if not self._output:
             raise ValueError(say("no lines", file=file))
         self._until = last.get(self._output, -1) + 1
