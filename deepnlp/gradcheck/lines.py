@@ -22,7 +22,7 @@ from typing import Any
 import numpy
 
 from deepnlp.gradcheck.causes import UNKNOWN, Cause, say
-from deepnlp.gradcheck.cells import text_of
+from deepnlp.gradcheck.cells import text_of, without_commands
 from deepnlp.gradcheck.names import DATA, GRAD, GRADIENT, GRADS, LOSSES, PARAMS
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.rules import error_of, sizes
@@ -76,7 +76,7 @@ class Lines:
 
     def __init__(self, text: str | Path, names: Names, table: Mapping[str, str]) -> None:
         file = str(text) if isinstance(text, Path) else "<lines>"
-        source = text_of(text) if isinstance(text, Path) else text
+        source = text_of(text) if isinstance(text, Path) else without_commands(text)
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         self._rng = numpy.random.default_rng(0x5EED)
         self._names = {"np": numpy, **names}
@@ -99,7 +99,11 @@ class Lines:
         pairs = {**_pairs(end), **table}
         last = {name: k for k, some in enumerate(self._assigned) for name in some}
         order = sorted(pairs, key=lambda name: last.get(_root(pairs[name]), -1))
-        known = [n for n in order if _root(n) in end]
+        rounds = [n for one in body for n in ast.walk(one) if isinstance(n, ast.For)]
+        passing = {name for one in rounds for name in names_of(one.target)[1]}
+        held = {id(eval(n, end)) for n in pairs if not n.isidentifier() and _root(n) in end}
+        known = [n for n in order if _root(n) in end]  # but a loop's name for what a list holds
+        known = [n for n in known if n not in passing or id(end[n]) not in held]
         losses = [name for name in LOSSES if name in last and _is_loss(end.get(name))]
         self.loss = max(losses, key=lambda name: len(self._reads(name)), default="")
         self._output = self.loss or next((n for n in known if n.isidentifier()), "")
