@@ -17,6 +17,7 @@ from deepnlp.gradcheck.engines import go_backward, gradient_of, is_operation, le
 from deepnlp.gradcheck.labels import Cost, costs_of
 from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.names import ANSWERS, CACHES, GRADIENT, OUTPUT, RATE
+from deepnlp.gradcheck.places import told_in_shapes
 from deepnlp.gradcheck.translating import in_numpy
 from deepnlp.gradcheck.variables import belongs, names_returned
 from deepnlp.gradcheck.walking import has_gradient, is_node, is_tensor, leaves, mapped, plain
@@ -240,8 +241,6 @@ class Adapter:
 
     def _tell_in_shapes(self, error: Exception, method: str) -> None:
         """Raise an error that names the arrays whose shapes do not fit, if they do not."""
-        from deepnlp.diagnosis.places import told_in_shapes  # needed here alone
-
         if told := told_in_shapes(error):
             kind = BackwardError if self.is_engine and method == "backward" else ValueError
             raise kind(say("shapes", title=self.title(method), told=told, error=error)) from error

@@ -28,7 +28,7 @@ from deepnlp.gradcheck.checks import (
 from deepnlp.gradcheck.doubles import in_float64
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
 from deepnlp.gradcheck.epsilon import note_epsilon
-from deepnlp.gradcheck.explaining import accept_means, explain, explain_as_sums
+from deepnlp.gradcheck.explaining import Diagnosis, accept_means, explain, explain_as_sums
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
 from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.subject import Subject
@@ -128,7 +128,8 @@ def check_gradients(
             subject.draw_states(rng)
             subject.draw_weights(rng)
             comparison = Comparison(subject, method, rng, tolerance)
-            report = not_finite(subject, method) or _check(comparison)
+            diagnosis = None if method == "direction" else _diagnosis
+            report = not_finite(subject, method) or _check(comparison, diagnosis)
             if reference is not None:
                 compare_forward(report, subject, reference)
             report.strict = strict
@@ -152,7 +153,12 @@ def _doubles(given: Any) -> Any:
     return in_float64(sys.modules["torch"]) if "torch" in sys.modules else nullcontext()
 
 
-def _check(comparison: Comparison) -> Report:
+def _diagnosis(*given: Any) -> None:
+    """The diagnosis, which is large, and not needed while all is right."""
+    import_module("deepnlp.diagnosis").diagnose(*given)
+
+
+def _check(comparison: Comparison, diagnosis: Diagnosis | None) -> Report:
     """Everything but the outputs."""
     subject, is_along = comparison.subject, comparison.method == "direction"
     analytic = subject.analytic_gradients()
@@ -187,7 +193,7 @@ def _check(comparison: Comparison) -> Report:
         remarks += comparison.note_elsewhere(rows)
     note_epsilon(subject, rows)
     if any(row.is_wrong for row in rows):
-        remarks += _explain(comparison, rows, failed)
+        remarks += _explain(comparison, rows, failed, diagnosis)
     if not is_along and any(row.is_wrong for row in rows):
         with suppress(Exception):  # a file that backward writes is left as these inputs leave it
             subject.analytic_gradients()
@@ -203,16 +209,18 @@ def _check(comparison: Comparison) -> Report:
     return Report(subject.name, used, comparison.tolerance, rows, checks, subject.sources(), runs)
 
 
-def _explain(comparison: Comparison, rows: list[Row], failed: list[Row]) -> list[Check]:
+def _explain(
+    comparison: Comparison, rows: list[Row], failed: list[Row], diagnosis: Diagnosis | None
+) -> list[Check]:
     """Give wrong rows their causes, and say where gradients of weights are means."""
-    subject, is_along = comparison.subject, comparison.method == "direction"
-    shapes = [w.shape for w in subject.weights] if not is_along else []
+    subject = comparison.subject
+    shapes = [w.shape for w in subject.weights] if diagnosis is not None else []
     means = accept_means(subject, rows) if any(shapes) else []
     if any(row.is_wrong for row in rows) and not _is_of_operation(subject, rows):
-        explain(subject, rows, failed, is_along)
+        explain(subject, rows, failed, diagnosis)
     as_sums = []
-    if shapes and all(shapes):
-        as_sums = explain_as_sums(subject, rows, failed, comparison.tolerance)
+    if shapes and all(shapes) and diagnosis is not None:
+        as_sums = explain_as_sums(subject, rows, failed, comparison.tolerance, diagnosis)
     return as_sums or means
 
 
