@@ -484,8 +484,8 @@ class Context:
     needs_input_grad = (True,) * 32
 
     def save_for_backward(self, *values: Any) -> None:
-        """Keep values for backward, which finds them in ``saved_tensors``."""
-        self.saved_tensors = self.saved_values = values
+        """Keep values for backward, which finds those of all calls in ``saved_tensors``."""
+        self.saved_tensors = self.saved_values = (*self.saved_values, *values)
 
     def settle(self, *values: Any) -> None:
         """Take what torch is told of outputs and gradients, which makes no difference here."""

@@ -18,13 +18,13 @@ from deepnlp.gradcheck.adapters import BackwardError
 from deepnlp.gradcheck.causes import Cause, say
 from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.checks import (
-    Comparison,
     check_behaviour,
     compare_forward,
     failed_row,
     ignores_dout,
     not_finite,
 )  # fmt: skip
+from deepnlp.gradcheck.comparing import Comparison
 from deepnlp.gradcheck.doubles import in_float64
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
 from deepnlp.gradcheck.epsilon import note_epsilon

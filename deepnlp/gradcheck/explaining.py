@@ -8,7 +8,7 @@ import numpy
 
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause, say
-from deepnlp.gradcheck.checks import compare
+from deepnlp.gradcheck.comparing import compare
 from deepnlp.gradcheck.names import STATE, WEIGHT
 from deepnlp.gradcheck.report import Check, Row
 from deepnlp.gradcheck.shapes import reason_for_shape
