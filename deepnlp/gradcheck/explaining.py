@@ -37,12 +37,20 @@ def explain(
         if subject.returns_nothing and row.name in subject.input_names:
             told = say("returned None", name=row.name)
             row.causes = [Cause(c.ZERO, f"{subject.name}: {told}")]
+        elif row.note and (other := _exchanged(row, rows)):
+            told = say("exchanged", name=row.name, other=other.name)
+            row.causes = [Cause(c.EXCHANGED, f"{subject.name}: {told}")]
         elif row.note:
             cause, reason = reason_for_shape(subject, row)
             first = row.causes[0] if row.causes else Cause(cause, f"{subject.name}: {row.note}")
             row.causes = [replace(first, evidence=f"{first.evidence}; {reason}"), *row.causes[1:]]
         elif unknown and not_linear:
             row.causes = not_linear + row.causes
+
+
+def _exchanged(row: Row, rows: list[Row]) -> Row | None:
+    """The other wrong row whose gradient stands in the place of this one, of another shape."""
+    return next((r for r in rows if r.is_wrong and near(row.analytic, r.numeric, 1e-5)), None)
 
 
 def _named(subject: Subject, row: Row, first: Cause, diagnosis: Diagnosis | None) -> Cause:
