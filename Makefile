@@ -44,7 +44,8 @@ notebooks: .venv/notebooks.stamp
 BESIDE := reveal.js@4.6.1 mathjax@2.7.9 requirejs@2.3.6 jquery@3.7.1 font-awesome@4.7.0
 LOCAL := --SlidesExporter.reveal_url_prefix=node_modules/reveal.js \
   --SlidesExporter.reveal_theme=white \
-  --SlidesExporter.mathjax_url=node_modules/mathjax/MathJax.js \
+  --SlidesExporter.mermaid_js_url=data:text/javascript, \
+  --SlidesExporter.mathjax_url=node_modules/mathjax/MathJax.js?config=TeX-AMS_CHTML-full,Safe \
   --SlidesExporter.require_js_url=node_modules/requirejs/require.js \
   --SlidesExporter.jquery_url=node_modules/jquery/dist/jquery.min.js \
   --SlidesExporter.font_awesome_url=node_modules/font-awesome/css/font-awesome.css
