@@ -315,12 +315,22 @@ class Program:
         return self._that_count(listed) or self._that_count(arrays)
 
     def _given_weight(self, given: Any, name: str, key: Any) -> Weight:
+        """A weight that was given: read where the program keeps it, which may bind it anew."""
+
         def value() -> Any:
             named = given() if callable(given) else given
             held = named[key] if isinstance(named, dict | list | tuple) else named
             return held.value if isinstance(held, Parameter) else held
 
-        return Weight(name, value)
+        array = value()
+        places = [
+            (holder, k)
+            for holder in self.state.reached
+            if holder.owner is not given and not isinstance(holder.owner, tuple)
+            for k, one in items(holder.entries)
+            if one is array and isinstance(array, numpy.ndarray) and not callable(given)
+        ]
+        return Weight(name, _reader(places) if places else value, False, places)
 
     def _declared(self) -> list[Weight]:
         """Parameters of deepnlp and tensors that need a gradient, each once."""

@@ -6,9 +6,11 @@ that is checked and each rule that is known, right or with a slip, go through th
 some steps; what fits to rounding has the rule's name, or the slip's.
 """
 
+import ast
 import inspect
 import itertools
 import math
+import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -106,7 +108,8 @@ def check_optimizer(rule: Any, like: str | None = None, **numbers: float) -> Rep
     name = getattr(rule, "__name__", type(rule).__name__)
     W0, G = probes()
     course, changed = drive(made, W0, G, known)
-    rows = [row_of("update", _compared(course, W0, G, family, known))]
+    written = _constants(rule)
+    rows = [row_of("update", _compared(course, W0, G, family, _Known(known, written)))]
     rows.append(
         row_of(
             "gradients", [cause("the rule changes the gradients")] if changed else ["left alone"]
@@ -338,6 +341,44 @@ def _is_torch_kind(rule: Any) -> bool:
     )
 
 
+class _Known(dict[str, float]):
+    """The numbers of a rule that are known, and of the others those that it may have.
+
+    Parameters
+    ----------
+    known : dict
+    written : set of float
+        What stands in its source.
+    """
+
+    def __init__(self, known: Numbers, written: set[float]) -> None:
+        super().__init__(known)
+        self.written = written
+
+    def choices(self, name: str) -> tuple[float, ...]:
+        """The values to try of a number."""
+        if name in self:
+            return (self[name],)
+        low, high = {"eps": (1e-16, 0.011), "decay": (1e-8, 0.51)}.get(name, (0.05, 0.99999))
+        fit = sorted(c for c in self.written if low <= c <= high)
+        return ((0.0,) if name == "decay" else ()) + tuple(fit or GUESSES[name])
+
+
+def _constants(rule: Any) -> set[float]:
+    """The numbers in the source of a rule, and what is left of them to 1."""
+    try:
+        source = textwrap.dedent(inspect.getsource(rule if callable(rule) else type(rule)))
+        nodes = list(ast.walk(ast.parse(source)))
+    except (OSError, TypeError, SyntaxError):
+        return set()
+    found = {
+        float(n.value)
+        for n in nodes
+        if isinstance(n, ast.Constant) and type(n.value) in (int, float)
+    }
+    return found | {round(1 - c, 12) for c in found}
+
+
 # --- What it is meant to be ---------------------------------------------------------------------
 
 
@@ -387,7 +428,7 @@ def _numbers_of(rule: Any, made: Any) -> Numbers:
 
 
 def _compared(
-    course: Course, W0: list[Any], G: list[Any], family: str, known: Numbers
+    course: Course, W0: list[Any], G: list[Any], family: str, known: _Known
 ) -> Iterator[Cause | str]:
     """The name of the rule or of the slip whose course this is."""
     start, grads = numpy.stack(W0), [numpy.stack(g) for g in G]
@@ -406,7 +447,7 @@ def _compared(
         ):
             if _fits(one, slip, course, start, grads, known):
                 if slip:
-                    yield cause(slip, rule=one)
+                    yield cause(slip.split("/")[0], rule=one)
                 else:
                     yield cause("it is another rule", meant=family, rule=one)
                 return
@@ -428,7 +469,7 @@ def _compared(
         yield cause("no rule that is known", False)
 
 
-def _first_off(family: str, course: Course, start: Any, grads: list[Any], known: Numbers) -> int:
+def _first_off(family: str, course: Course, start: Any, grads: list[Any], known: _Known) -> int:
     """The first step at which the rule leaves the textbook's."""
     for count in range(1, STEPS + 1):
         if not _fits(family, "", course[:count], start, grads[:count], known):
@@ -437,15 +478,11 @@ def _first_off(family: str, course: Course, start: Any, grads: list[Any], known:
 
 
 def _fits(
-    family: str, slip: str, course: Course, start: Any, grads: list[Any], known: Numbers
+    family: str, slip: str, course: Course, start: Any, grads: list[Any], known: _Known
 ) -> bool:
     """Whether a rule with a slip takes this course, with the numbers that are known, or with others."""
     names = FAMILIES[family].split()
-    choices = []
-    for name in names:
-        given = known.get(name)
-        others = GUESSES[name] if given is None else (given,)
-        choices.append(others if name != "decay" or given is None else (given,))
+    choices = [known.choices(name) for name in names]
     for values in itertools.product(*choices):
         chosen = dict(zip(names, values, strict=True))
         for form in FORMS.get(family, ("",)):
@@ -462,22 +499,24 @@ def _fits(
 
 def _rates(seen: Any, unit: Any) -> list[float]:
     """The rate that makes one first update of the other."""
+    finite = numpy.isfinite(seen) & numpy.isfinite(unit)
+    seen, unit = seen[finite], unit[finite]
     size = float((unit * unit).sum())
-    if not size or not math.isfinite(size) or not numpy.isfinite(seen).all():
-        return []
-    return [abs(float((seen * unit).sum() / size))]
+    return [abs(float((seen * unit).sum() / size))] if size else []
 
 
 def _near(made: Course, course: Course, start: Any) -> bool:
-    before_made, before = start, start
+    """Whether two courses are one, to rounding; nan where the other has none either."""
+    before_made = before = start
     for a, b in zip(made, course, strict=True):
-        da, db = a - before_made, b - before
-        if not numpy.isfinite(da).all() and not numpy.isfinite(db).all():
-            return bool(numpy.array_equal(numpy.isfinite(a), numpy.isfinite(b)))
-        size = numpy.abs(db) + 1e-9 * numpy.abs(db).max() + 1e-13
-        if not bool((numpy.abs(da - db) <= NEAR * size + 1e-14 * numpy.abs(b)).all()):
+        finite = numpy.isfinite(a) & numpy.isfinite(b)
+        if not numpy.array_equal(numpy.isfinite(a), numpy.isfinite(b)) or not finite.any():
             return False
-        before_made, before = a, b
+        da, db = (a - before_made)[finite], (b - before)[finite]
+        size = numpy.abs(db) + 1e-9 * numpy.abs(db).max() + 1e-13
+        if not bool((numpy.abs(da - db) <= NEAR * size + 1e-14 * numpy.abs(b[finite])).all()):
+            return False
+        before_made, before = numpy.where(finite, a, 0.0), numpy.where(finite, b, 0.0)
     return True
 
 
@@ -527,7 +566,7 @@ SLIPS: dict[str, tuple[str, ...]] = {
     "adam": (
         "bias correction is missing", "bias correction of m is missing", "bias correction of v is missing",
         "t is not counted", "t begins too late", "t begins at zero", "t is counted for each weight",
-        "betas exchanged", "the square is missing", "the root is missing", "eps inside the root",
+        "betas exchanged", "betas exchanged/moments", "betas exchanged/correction", "the square is missing", "the root is missing", "eps inside the root",
         "bias correction is stored", "bias correction multiplies", "the factor 1 - beta is missing",
         "moments are made anew", "v from m in place of g", "the old moments are used", *_ANY,
         "eps is added to the update", "v in place of m", "betas to the power of one", "m is not used", *_DECAY[:2],
@@ -637,7 +676,8 @@ def _of_squares(
         used = old if slip == "squares are added behind the update" else new
         return -rate * _divided(g, used, eps, slip, form)
     b1, b2 = n["beta1"], n["beta2"]
-    b1, b2 = (b2, b1) if slip == "betas exchanged" else (b1, b2)
+    turned = b2, b1
+    b1, b2 = turned if slip in ("betas exchanged", "betas exchanged/moments") else (b1, b2)
     first = zeros if slip == "moments are made anew" else s.get("m", zeros)
     is_whole = slip == "the factor 1 - beta is missing"
     m = b1 * first + (1.0 if is_whole else 1 - b1) * g
@@ -648,6 +688,9 @@ def _of_squares(
         m, v = first, old
     t = {"t is not counted": 1, "t begins too late": t + 1, "t begins at zero": t - 1}.get(slip, t)
     t = 1 if slip == "betas to the power of one" else t
+    if "/" in slip:
+        b1, b2 = n["beta1"], n["beta2"]
+        b1, b2 = (b2, b1) if slip == "betas exchanged/correction" else (b1, b2)
     c1, c2 = 1 - b1**t, 1 - b2**t
     c1 = 1.0 if slip in ("bias correction is missing", "bias correction of m is missing") else c1
     c2 = 1.0 if slip in ("bias correction is missing", "bias correction of v is missing") else c2
