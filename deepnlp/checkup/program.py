@@ -38,6 +38,10 @@ _STATES = re.compile(r"h|c|h_?prev|c_?prev|hidden|state|hs|cs|h_?0|c_?0", re.IGN
 Batch = tuple[Any, ...]
 
 
+class StepError(Exception):
+    """Raised where the program's own step ends in an error, which is its cause."""
+
+
 class Weight(NamedTuple):
     """A weight: how its numbers are read, and where it stands.
 
@@ -112,6 +116,12 @@ class Program:
             raise ValueError("check_training: there is no batch; expected batches such as (x, t)")
         first.put_back()
         self.state = first
+        try:
+            self.take(self.batches[0])
+        except Exception as error:
+            raise StepError(f"{type(error).__name__}: {error}") from error
+        finally:
+            self.reset()
         self.weights = self._weights_of(weights)
 
     # --- Batches --------------------------------------------------------------------------------

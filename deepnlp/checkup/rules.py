@@ -555,18 +555,18 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "momentum with the wrong sign", "the old velocity is used", *_DECAY[:2],
     ),
     "adagrad": (
-        "the square is missing", "the root is missing", "squares are not added up", *_ANY,
+        "the square is missing", "the square is missing/sizes", "the root is missing", "squares are not added up", *_ANY,
         "squares are added behind the update", "eps is added to the update", *_DECAY[:2],
     ),
     "rmsprop": (
-        "the square is missing", "the root is missing", "squares do not decay", "the factor 1 - rho is missing",
+        "the square is missing", "the square is missing/sizes", "the root is missing", "squares do not decay", "the factor 1 - rho is missing",
         "rho and 1 - rho exchanged", "squares are not added up", *_ANY, "squares are added behind the update",
         "eps is added to the update", *_DECAY[:2],
     ),
     "adam": (
         "bias correction is missing", "bias correction of m is missing", "bias correction of v is missing",
         "t is not counted", "t begins too late", "t begins at zero", "t is counted for each weight",
-        "betas exchanged", "betas exchanged/moments", "betas exchanged/correction", "the square is missing", "the root is missing", "eps inside the root",
+        "betas exchanged", "betas exchanged/moments", "betas exchanged/correction", "the square is missing", "the square is missing/sizes", "the root is missing", "eps inside the root",
         "bias correction is stored", "bias correction multiplies", "the factor 1 - beta is missing",
         "moments are made anew", "v from m in place of g", "the old moments are used", *_ANY,
         "eps is added to the update", "v in place of m", "betas to the power of one", "m is not used", *_DECAY[:2],
@@ -655,9 +655,7 @@ def _of_squares(
 ) -> Any:
     """Rules with a step size for each entry."""
     eps = n["eps"]
-    square = numpy.abs(g) if slip == "the square is missing" else g * g
-    if slip == "the square is missing" and family == "adam":
-        square = g
+    square = {"the square is missing": g, "the square is missing/sizes": numpy.abs(g)}.get(slip, g * g)
     zeros = numpy.zeros_like(g)
     old = (
         zeros

@@ -17,7 +17,9 @@ from typing import Any
 import numpy
 
 from deepnlp.checkup.forms import is_module, scores_of
-from deepnlp.checkup.program import Program, hushed, is_optimizer
+from deepnlp.checkup.program import Program, StepError, hushed, is_optimizer
+from deepnlp.checkup.report import Report
+from deepnlp.checkup.training import broken, examine
 from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.loading import run_statement, statements_of
 from deepnlp.gradcheck.names import LOSSES
@@ -75,6 +77,22 @@ def program_of_file(
     script = _Script(Path(path))
     named = {"step": step, "model": model, "batches": batches, "evaluate": evaluate}
     return script.program({name: text for name, text in named.items() if text})
+
+
+def check_file(path: str | Path, **named: str | None) -> Report:
+    """Return what experiments with the training in a file show.
+
+    Parameters
+    ----------
+    path : path
+    **named : str
+        As of :func:`program_of_file`.
+    """
+    try:
+        program, taken = program_of_file(path, **named)
+    except StepError as error:
+        return Report(Path(path).name, [broken(error)])
+    return examine(program, taken)
 
 
 class _Script:
