@@ -152,7 +152,7 @@ def _is_shifted(texts: list[tuple[Any, Any]], shift: int, axis: int) -> bool:
     hits = total = 0
     for x, t in texts:
         T = x.shape[axis]
-        if T <= abs(shift):
+        if abs(shift) >= T:
             return False
         ahead = numpy.take(x, range(max(shift, 0), T + min(shift, 0)), axis)
         here = numpy.take(t, range(max(-shift, 0), T - max(shift, 0)), axis)

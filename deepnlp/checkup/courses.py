@@ -231,7 +231,7 @@ def _statistics_change(p: Program) -> bool:
 
 
 def _share_of_training(p: Program, seen: list[Any]) -> tuple[float, bool]:
-    """How much of what an evaluation reads is in the training batches too, and whether it is ids."""
+    """How much of what an evaluation reads is in the training batches too, and if it is ids."""
     rows = [row for one in seen for row in numbers(one) if numpy.ndim(one) > 1]
     known = {
         row.astype("float64").tobytes()

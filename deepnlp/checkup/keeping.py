@@ -1,4 +1,4 @@
-"""All that a training can reach, kept as it was: weights, optimizers, generators, counters, data."""
+"""All that a training can reach, kept as it was: weights, optimizers, generators, data."""
 
 import sys
 from collections import deque
@@ -102,7 +102,7 @@ class State:
         return next(owners, {}).get(key, (None, None))[1]
 
     def changes(self) -> list[str]:
-        """Where something is no longer as it was, except generators: paths such as ``"model.W"``."""
+        """Where something is no longer as it was, except generators: paths."""
         paths = []
         for holder, (owner, _, kept) in zip(self.reached, self._kept, strict=True):
             now = entries_of(owner)
@@ -146,7 +146,7 @@ def _content(value: Any) -> Any:
 def _get(entries: Any, key: Any) -> Any:
     if isinstance(entries, dict | Fields):
         try:
-            return entries[key] if key in entries else _GONE
+            return entries.get(key, _GONE)
         except (AttributeError, ValueError):
             return _GONE
     return entries[key] if hasattr(entries, "__getitem__") and key < len(entries) else _GONE

@@ -1,4 +1,4 @@
-"""A training in one shape, whatever library it is written with: the step, and what is known besides.
+"""A training in one shape, whatever it is written with: the step, and what is known besides.
 
 Everything that an experiment asks begins with :meth:`Program.reset`, so that each starts from the
 same weights, states and random numbers.
@@ -175,7 +175,8 @@ class Program:
 
     def update(self, batch: Batch) -> float:
         """Make as many steps as an update takes, all with one batch; the first loss."""
-        return [self.take(batch) for _ in range(self.period)][0]
+        losses = [self.take(batch) for _ in range(self.period)]
+        return losses[0]
 
     @cached_property
     def _moving(self) -> list[bool]:

@@ -196,10 +196,7 @@ class _Script:
             self._until_loop()
         taken: dict[str, str] = {}
         made: dict[str, Any]
-        if loops:
-            made = self._of_loops(loops, taken)
-        else:
-            made = self._of_names(named, taken)
+        made = self._of_loops(loops, taken) if loops else self._of_names(named, taken)
         models = [n for n, v in self.space.items() if _is_model(v) and not n.startswith("_")]
         model = named.get("model") or next(iter(models), None)
         if model:
@@ -207,7 +204,7 @@ class _Script:
             with suppress(Exception):
                 made["predict"] = scores_of(self.value(model))
         if "evaluate" in named or (found := self._evaluation()):
-            text = named["evaluate"] if "evaluate" in named else found
+            text = named.get("evaluate", found)
             text = text if text.endswith(")") else f"{text}()"
             made["evaluate"] = lambda: self.value(text)
             taken["evaluation"] = text

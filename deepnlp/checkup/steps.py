@@ -1,5 +1,6 @@
-"""Experiments with the step: what it changes, in which direction, how far, and by which gradients."""
+"""Experiments with the step: what it changes, which way, how far, and by which gradients."""
 
+import itertools
 import math
 import pickle
 import random
@@ -186,7 +187,9 @@ def check_size(p: Program) -> Seen:
         yield cause("the step is too small", False, **told, last=last, n=ONE_BATCH)
     elif is_ill:
         yield cause("one batch is not learned", last=last, first=first, n=ONE_BATCH)
-    yield f"best at {best:.2g} of the step; {ONE_BATCH} updates with one batch: {first:.3g} to {last:.3g}"
+    yield f"best at {best:.2g} of the step; {ONE_BATCH} updates with one batch: {first:.3g} to " + (
+        f"{last:.3g}"
+    )
 
 
 def check_randomness(p: Program) -> Seen:
@@ -226,7 +229,7 @@ def check_state(p: Program) -> Seen:
         yield cause("something is carried from batch to batch", False, alone=alone, behind=behind)
         return
     follow = []
-    for (_, t), (x, _) in zip(texts, texts[1:], strict=False):
+    for (_, t), (x, _) in itertools.pairwise(texts):
         if x.shape == t.shape:
             ends, starts = numpy.take(t, -1, axis), numpy.take(x, 0, axis)
             follow.append(float((ends == starts).mean()))
@@ -597,7 +600,7 @@ def draw_on() -> None:
     random.random()
     rng().random(7)
     if torch := sys.modules.get("torch"):
-        torch.rand(7)  # type: ignore[attr-defined]
+        torch.rand(7)
 
 
 def _same_mask(p: Program) -> Seen:

@@ -20,7 +20,7 @@ def check(number):
     case = CASES[number]
     report = check_training(**handed(case["program"], case["edits"]))
     names = [one.name for one in report.causes]
-    assert names and names[0] == case["cause"], f"{case}\n{report}"
+    assert names[:1] == [case["cause"]], f"{case}\n{report}"
 
 
 @pytest.mark.parametrize("number", QUICK)
@@ -34,14 +34,16 @@ def test_every_mistake_is_named(number):
     check(number)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in ("book", "course") else LONG) for n in PROGRAMS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[] if n in ("book", "course") else LONG) for n in PROGRAMS]
+)
 def test_a_right_program_is_not_accused_and_all_is_put_back(name):
     given = handed(name)
     before = State(*given.values())
     numpy.random.seed(11)
     drawn = numpy.random.get_state()[1].copy()
     report = check_training(**given)
-    assert report.ok and not report.noted, report
+    assert not report.causes, report
     assert not before.changes()
     assert (numpy.random.get_state()[1] == drawn).all()
 
@@ -58,7 +60,8 @@ def test_what_cannot_be_tried_is_said():
     with pytest.raises(TypeError, match="how is a object trained"):
         check_training(object(), [(numpy.zeros(2), numpy.zeros(2))])
     report = check_training(lambda x, t: 1 / 0, [(numpy.zeros((3, 2)), numpy.zeros(3))] * 2)
-    assert report.diagnosis == "the step ends in an error" and "ZeroDivisionError" in str(report)
+    assert report.diagnosis == "the step ends in an error"
+    assert "ZeroDivisionError" in str(report)
 
 
 def test_gradients_that_are_added_up_on_purpose():
