@@ -251,7 +251,15 @@ class _Script:
         body = [n for n in loop.body if not _shows(n) or _UPDATE.search(ast.unparse(n))]
         models = [re.escape(n) for n, v in self.space.items() if _is_model(v)]
         calls = re.compile("|".join([_MODEL.pattern, *(rf"\b{n}\b *[.(]" for n in models)]))
-        cut = next((k for k, n in enumerate(body) if calls.search(ast.unparse(n))), 0)
+        learned = {n for n in _written(body) if _holds_floats(self.space.get(n))}
+        cut = next(
+            (
+                k
+                for k, n in enumerate(body)
+                if calls.search(ast.unparse(n)) or learned & {*_names(n, ast.Load)}
+            ),
+            0,
+        )
         first, rest = body[:cut], body[cut:]
         counts = [n for n in rest if _is_count(n)]
         rest = [n for n in rest if n not in counts and not _is_report(n)]
@@ -352,6 +360,19 @@ def _names(node: ast.AST, context: type) -> list[str]:
     every: list[Any] = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
     every.sort(key=lambda n: (n.lineno, n.col_offset))
     return [n.id for n in every if isinstance(n.ctx, context)]
+
+
+def _written(body: Body) -> set[str]:
+    """The names that statements write to, or into."""
+    targets: list[Any] = []
+    for node in (n for one in body for n in ast.walk(one)):
+        targets += node.targets if isinstance(node, ast.Assign) else []
+        targets += [node.target] if isinstance(node, ast.AugAssign) else []
+    return {name.id for one in targets for name in ast.walk(one) if isinstance(name, ast.Name)}
+
+
+def _holds_floats(value: Any) -> bool:
+    return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
 
 
 def _as_array(value: Any) -> Any:
