@@ -18,7 +18,7 @@ import numpy
 
 from deepnlp.backend import asnumpy
 from deepnlp.checkup.keeping import State, copies, numbers
-from deepnlp.gradcheck.names import PARAMS, WEIGHT
+from deepnlp.gradcheck.names import PARAMS, RATE, WEIGHT
 from deepnlp.gradcheck.walking import Holder, is_real, is_tensor, items
 from deepnlp.layer import Layer
 from deepnlp.optimizers import Optimizer
@@ -302,10 +302,23 @@ class Program:
         """The change by the second, from the same weights, where the first came before it."""
         return self.moved(self.pair[1], self.pair[0])
 
+    @cached_property
+    def _rates(self) -> list[tuple[Any, Any]]:
+        """Places in which numbers stand that are called as a learning rate is."""
+        return [
+            (holder, key)
+            for holder in self.state.reached
+            for key, value in items(holder.entries)
+            if isinstance(key, str) and RATE.fullmatch(key) and isinstance(value, int | float)
+        ]
+
     def lr(self) -> float | None:
-        """The learning rate now, where an optimizer is known."""
+        """The learning rate now, where an optimizer is known, or a number of that name."""
         groups = getattr(self.optimizer, "param_groups", None)
         value = groups[0].get("lr") if groups else getattr(self.optimizer, "lr", None)
+        if value is None and self._rates:
+            holder, key = self._rates[0]
+            value = dict(items(holder.entries)).get(key)
         return float(value) if isinstance(value, int | float) else None
 
     # --- Weights --------------------------------------------------------------------------------
@@ -315,7 +328,9 @@ class Program:
         if given is not None:
             named = given() if callable(given) else given
             pairs = items(named) if isinstance(named, dict | list | tuple) else [(0, named)]
-            return [self._given_weight(given, str(key), key) for key, _ in list(pairs)]
+            chosen = [self._given_weight(given, str(key), key) for key, _ in list(pairs)]
+            held = [weight.value() for weight in chosen]
+            return chosen + [w for w in self._declared() if not any(_is_one(w, v) for v in held)]
         optimizers = [h.owner for h in self.state.reached if is_optimizer(h.owner)]
         if self.optimizer is None and optimizers:
             self.optimizer = optimizers[0]
@@ -442,6 +457,14 @@ def _follows(after: Any, usual: Any, push: Any) -> bool:
     left, push = (after - usual).ravel().astype(float), push.ravel().astype(float)
     size = float(push @ push)
     return bool(numpy.isfinite(left).all()) and (size == 0 or float(left @ push) > 0.2 * size)
+
+
+def _is_one(weight: Weight, array: Any) -> bool:
+    """Whether a weight is an array, or shares its numbers."""
+    value = weight.value()
+    if is_tensor(value):
+        return is_tensor(array) and value.data_ptr() == array.data_ptr()
+    return value is array or numpy.shares_memory(asnumpy(value), asnumpy(array))
 
 
 def _reader(places: Sequence[tuple[Holder, Any]]) -> Callable[[], Any]:

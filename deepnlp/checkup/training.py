@@ -19,6 +19,7 @@ EXPERIMENTS: dict[str, Callable[[Program], Iterator[Cause | str]]] = {
     "what moves": steps.check_moves,
     "own gradient": steps.check_own_gradient,
     "direction": steps.check_direction,
+    "update rule": steps.check_rule,
     "length of a step": steps.check_size,
     "random numbers": steps.check_randomness,
     "state": steps.check_state,
