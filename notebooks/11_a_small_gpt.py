@@ -413,13 +413,11 @@ print(f"largest difference of {len(off)} gradients: {max(off):.0e}")
 # %% [markdown]
 # **What it costs, counted by hand.** A block has $4 D^2$ weights in its attention and $8 D^2$ in
 # the feed-forward network, $12 D^2$ together, and $13 D$ numbers of biases and norms. So there are
-#
-# $$ n = V D + L\,(12 D^2 + 13 D) + 2 D $$
-#
-# parameters. In the forward pass each weight of a matrix is used once for each token, in a product
-# and a sum: $2 n$ floating-point operations (*FLOPs*) a token. The backward pass has two such
-# products, for $dx$ and for $dW$: $4 n$ more, $6 n$ in all. Attention adds $4 T D$ a block, for
-# scores and averages, little beside $24 D^2$ while $T$ is small beside $6 D$.
+# $n = V D + L\,(12 D^2 + 13 D) + 2 D$ parameters. In the forward pass each weight of a matrix is
+# used once for each token, in a product and a sum: $2 n$ floating-point operations (*FLOPs*) a
+# token. The backward pass has two such products, for $dx$ and for $dW$: $4 n$ more, $6 n$ in all.
+# Attention adds $4 T D$ a block, for scores and averages, little beside $24 D^2$ while $T$ is small
+# beside $6 D$.
 
 # %%
 parameters = V * D + L * (12 * D**2 + 13 * D) + 2 * D
