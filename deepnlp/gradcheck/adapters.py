@@ -614,7 +614,7 @@ class Backwards(OfNodes, TwoFunctions):
         return list(mapped(_detached, super()._leaves(inputs)))
 
     def go_back(self, dys: list[Any]) -> Any:
-        """Return what backward returns for nodes, where forward gives nodes; for arrays if it must."""
+        """Go backward through nodes where forward gives nodes; through arrays if it must."""
         pairs = zip(self._outputs, dys, strict=True)
         given = [self._like(self._results[k], dy) for k, dy in pairs]
         if self.takes_nodes:

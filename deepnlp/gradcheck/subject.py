@@ -569,7 +569,7 @@ class Subject(Function):
             self.missing.append(held)
 
     def _influences_elsewhere(self, held: Attribute) -> bool:
-        """Whether the outputs change with an array where the others hold other numbers."""
+        """Return whether the outputs change with an array where the others hold other numbers."""
         values = self.values()
         moved = {n: 1.25 * v + 0.125 for n, v in values.items() if self.may_move(n)}
         try:
