@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from deepnlp.diagnosis.mistakes.linearity import not_linear
 from deepnlp.diagnosis.mistakes.table import phrase
-from deepnlp.diagnosis.places import statement_at
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.rewriting import STEPS, STEPS_BESIDE
 from deepnlp.diagnosis.searching import repairs_of, specificity
 from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck.places import statement_at
 
 VAGUE = (c.TERM_MISSING, c.WRONG_VALUE, c.FACTOR, c.TRANSPOSED)
 """Causes that a repair may name better."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.derivatives import LINEAR, HostArray, jacobians, linear_vjp, partials
-from deepnlp.diagnosis.places import Site
+from deepnlp.gradcheck.places import Site
 
 Adjoints = list[tuple[HostArray, HostArray]]
 """Tickets, and what is to be added to the gradient of each."""

@@ -17,12 +17,17 @@ from deepnlp.gradcheck.engines import go_backward, gradient_of, is_operation, le
 from deepnlp.gradcheck.labels import Cost, costs_of
 from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.names import ANSWERS, CACHES, GRADIENT, OUTPUT, RATE
+from deepnlp.gradcheck.places import told_in_shapes
 from deepnlp.gradcheck.translating import in_numpy
 from deepnlp.gradcheck.variables import belongs, names_returned
 from deepnlp.gradcheck.walking import has_gradient, is_node, is_tensor, leaves, mapped, plain
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class BackwardError(ValueError):
+    """A backward of an engine that ends in shapes that do not fit: its call is not guessed."""
 
 
 class Code(NamedTuple):
@@ -236,11 +241,9 @@ class Adapter:
 
     def _tell_in_shapes(self, error: Exception, method: str) -> None:
         """Raise an error that names the arrays whose shapes do not fit, if they do not."""
-        from deepnlp.diagnosis.places import told_in_shapes  # needed here alone
-
         if told := told_in_shapes(error):
-            title = self.title(method)
-            raise ValueError(say("shapes", title=title, told=told, error=error)) from error
+            kind = BackwardError if self.is_engine and method == "backward" else ValueError
+            raise kind(say("shapes", title=self.title(method), told=told, error=error)) from error
 
     def title(self, method: str) -> str:
         """The name of forward or backward for a message, such as ``"Affine.forward"``."""
@@ -481,8 +484,8 @@ class Context:
     needs_input_grad = (True,) * 32
 
     def save_for_backward(self, *values: Any) -> None:
-        """Keep values for backward, which finds them in ``saved_tensors``."""
-        self.saved_tensors = self.saved_values = values
+        """Keep values for backward, which finds those of all calls in ``saved_tensors``."""
+        self.saved_tensors = self.saved_values = (*self.saved_values, *values)
 
     def settle(self, *values: Any) -> None:
         """Take what torch is told of outputs and gradients, which makes no difference here."""
@@ -602,17 +605,24 @@ def _detached(value: Any) -> Any:
 
 
 class Backwards(OfNodes, TwoFunctions):
-    """A forward and a backward of nodes: the gradients that go back are nodes as well."""
+    """A forward and a backward of nodes: the gradients that go back are nodes, or arrays."""
+
+    takes_nodes = True
 
     def _leaves(self, inputs: list[Any]) -> list[Any]:
         """Tensors that autograd does not follow, so that a layer that keeps some can be copied."""
         return list(mapped(_detached, super()._leaves(inputs)))
 
     def go_back(self, dys: list[Any]) -> Any:
-        """Go backward through the nodes that forward gives."""
+        """Go backward through nodes where forward gives nodes; through arrays if it must."""
         pairs = zip(self._outputs, dys, strict=True)
         given = [self._like(self._results[k], dy) for k, dy in pairs]
-        return mapped(plain, super().go_back(given))
+        if self.takes_nodes:
+            try:
+                return mapped(plain, super().go_back(given))
+            except TypeError:
+                self.takes_nodes = False
+        return mapped(plain, super().go_back(dys))
 
     def _like(self, output: Any, dy: Any) -> Any:
         return _detached(leaf(output, numpy.asarray(dy))) if is_node(output) else dy
@@ -659,7 +669,8 @@ class Script(Beside):
 
 def call(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
     """Call a function; the diagnosis evaluates it instead."""
-    return function(*args, **named)
+    result = function(*args, **named)
+    return tuple(result) if inspect.isgenerator(result) else result
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:

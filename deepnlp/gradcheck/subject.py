@@ -98,6 +98,7 @@ class Subject(Function):
         self.not_checked: dict[str, str] = {}
         self.changed: list[str] = []
         self.returns_nothing = self._is_sorted = False
+        self._is_keyed = False  # whether backward returns gradients by their names
         self.means: dict[str, int] = {}  # whose gradients are means, over which axis of the data
         self.imaginary = dict[str, float]()  # parts of gradients that are no real numbers
         self._returnable: list[Attribute] = []  # weights whose gradient backward returns
@@ -372,10 +373,10 @@ class Subject(Function):
         return not (is_answer or CUSTOMARY.fullmatch(variable.key))
 
     def alone(self) -> list[str]:
-        """The inputs that have one entry along an axis of samples or steps."""
+        """The inputs that have one entry along an axis."""
         data = [v for v in self.variables.values() if isinstance(v, Input)]
         data = [v for v in data if not WEIGHT.search(v.key) and v.get().ndim > 1]
-        return [v.name for v in data if 1 in v.get().shape[:-1]]
+        return [v.name for v in data if 1 in v.get().shape]
 
     def change_whole_numbers(self) -> list[tuple[HostArray, HostArray]]:
         """Repeat an id where none repeats, and clear a mask's last entry where all are True.
@@ -433,6 +434,7 @@ class Subject(Function):
         without = [h for h in self._held if h.name not in self.variables]
         self._returnable = [h for h in without if h.is_float and h.is_array]
         given = parts(returned, self.caller.names_of_gradients, None)
+        self._is_keyed = bool(given) and all(part.is_key for part in given)
         for position, (path, value) in enumerate(list(leaves(self.inputs))):
             key = self.input_names[path[0]] if len(path) == 1 else str(path[-1])
             name = self._names[path]
@@ -488,7 +490,9 @@ class Subject(Function):
             v.path[:-1] == variable.path[:-1] for v in group if isinstance(v, Input)
         )
         is_local = bool(local_names(self.caller.code.backward) & set(gradient_names(key)))
-        is_loss = not self.caller.takes_gradients
+        is_loss = not self.caller.takes_gradients or (
+            self._is_keyed and all(w.size == 1 for w in self.weights)
+        )
         has_weights = any(
             not isinstance(v, Input) or WEIGHT.search(v.key) or len(v.path) > 1 for v in group
         )
@@ -539,7 +543,11 @@ class Subject(Function):
 
     def _look_at(self, held: Attribute) -> None:
         """An array without a gradient: a constant, or a weight whose gradient is missing."""
-        if held.kind == "truth values" or not self._influences(held):
+        if held.kind == "truth values":
+            return
+        if not self._influences(held):
+            if held.is_float and held.is_array and self._influences_elsewhere(held):
+                self.not_checked[held.name] = say("elsewhere alone")
             return
         if held.name in self._updates:
             self.not_checked[held.name] = say("changed by backward", name=held.name)
@@ -559,6 +567,19 @@ class Subject(Function):
             self.not_checked[held.name] = f"{kind}, {INTENDED}"
         else:
             self.missing.append(held)
+
+    def _influences_elsewhere(self, held: Attribute) -> bool:
+        """Return whether the outputs change with an array where the others hold other numbers."""
+        values = self.values()
+        moved = {n: 1.25 * v + 0.125 for n, v in values.items() if self.may_move(n)}
+        try:
+            with numpy.errstate(all="ignore"):
+                self.put(moved)
+                return self._influences(held)
+        except Exception:  # forward refuses them
+            return False
+        finally:
+            self.put(values)
 
     def _influences(self, held: Attribute) -> bool:
         """Return whether the outputs change with an array."""

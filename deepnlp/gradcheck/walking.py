@@ -304,7 +304,7 @@ def copy_of(value: Any) -> Any:
     """Return a deep copy, also of objects that keep values where a copy looks for none."""
     try:
         return copy.deepcopy(value)
-    except TypeError:
+    except (TypeError, KeyError):  # of a __getattr__ that knows its own names alone
         memo: dict[int, Any] = {}
         for holder in reversed(holders(value)):  # what stands inside first
             owner = holder.owner

@@ -118,7 +118,8 @@ def judged(
     with closing(Session(asked, limits, assignment.seconds, runner)) as session:
         for task in assignment.tasks:
             expected = _expected(task, seed) if task.target else []
-            session.start()
+            if not error:
+                session.start()
             _limit(assignment)
             yield _graded(task, session, expected, error)
 

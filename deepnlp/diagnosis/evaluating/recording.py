@@ -28,9 +28,9 @@ from deepnlp.diagnosis.evaluating.guard import (
 )
 from deepnlp.diagnosis.evaluating.sources import is_foreign, source_of_function
 from deepnlp.diagnosis.functions import BUILDERS, vectorized
-from deepnlp.diagnosis.places import Site
 from deepnlp.diagnosis.tape import Tape
 from deepnlp.diagnosis.traced import called, traced_in
+from deepnlp.gradcheck.places import Site
 
 FORMULAS = "deepnlp.kernels.formulas"  # which remembers the functions that it has looked at
 MOST_STEPS = 3_000_000

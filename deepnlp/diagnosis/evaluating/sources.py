@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.places import is_of_the_package, tree_of_file
+from deepnlp.gradcheck.places import is_of_the_package, tree_of_file
 
 _LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(numpy.__file__).parent))
 

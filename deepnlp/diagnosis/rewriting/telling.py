@@ -5,11 +5,11 @@ import copy
 import math
 from collections.abc import Collection
 
-from deepnlp.diagnosis.places import shortened, source_of
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables, shape_of
 from deepnlp.diagnosis.rewriting.slots import Change
 from deepnlp.diagnosis.rewriting.wording import Setting, is_mask, worded
+from deepnlp.gradcheck.places import shortened, source_of
 
 _LONGEST = 140
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.mistakes.edges import is_mask as holds_mask
-from deepnlp.diagnosis.places import shortened
 from deepnlp.diagnosis.rewriting.differences import (
     Difference,
     difference,
@@ -19,6 +18,7 @@ from deepnlp.diagnosis.rewriting.differences import (
 )
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.names import DATA, GRAD
+from deepnlp.gradcheck.places import shortened
 
 _SLOPE = re.compile(r"^1(\.0)? - (\S+) (\*\* 2|\* \2)$|[<>]=? 0(\.0)?$|heaviside|cosh")
 _COMPLEMENT = re.compile(r"^1(\.0)? - ([\w.]+)$")
