@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis.derivatives import summed
 from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.mistakes.table import phrase
@@ -25,7 +26,6 @@ from deepnlp.diagnosis.rewriting.backward import Backward, backward_of
 from deepnlp.diagnosis.rewriting.functions import Ran, ran_of
 from deepnlp.diagnosis.rewriting.slots import statements
 from deepnlp.diagnosis.trace import Trace
-from deepnlp.gradcheck.numeric import HostArray
 
 CLOSE = 1e-7
 MOST_LINES, MOST_BESIDE = 8, 5

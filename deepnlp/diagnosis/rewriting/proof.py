@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis.evaluating.evaluator import Evaluator
 from deepnlp.diagnosis.problem import Problem, elsewhere
 from deepnlp.diagnosis.rewriting.trials import Trials
-from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Input
 

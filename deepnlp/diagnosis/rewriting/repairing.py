@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.backward import backward_of
@@ -37,7 +38,6 @@ from deepnlp.diagnosis.rewriting.telling import guess_of
 from deepnlp.diagnosis.rewriting.trials import MORE, Trials
 from deepnlp.diagnosis.rewriting.values import Value, values
 from deepnlp.gradcheck import causes as c
-from deepnlp.gradcheck.numeric import HostArray
 
 TRACE = 1e-4
 """A difference no larger than this comes from a small constant, not from a wrong line."""

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis.evaluating.evaluator import Evaluator
 from deepnlp.diagnosis.evaluating.guard import RefusedError
 from deepnlp.diagnosis.evaluating.snapshot import Snapshot
 from deepnlp.diagnosis.problem import distance
-from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
 
 MORE = 10_000
