@@ -156,7 +156,9 @@ outcome.figure()
 #
 # And tanh? Its derivative is 1 at 0 and smaller everywhere else, so growth starts at a larger scale
 # of $W_h$ (`deepnlp demo phase`). ReLU's derivative is 1 where a unit is open; but half of the
-# units are shut, and nothing bounds $h$ from above.
+# units are shut, and nothing bounds $h$ from above. It is sometimes named as a remedy. In an RNN it
+# is one only with a start that is made for it, $W_h = I$ (Le, Jaitly and Hinton 2015), and with a
+# limit on the gradient: section 3 has a ReLU RNN that a single step throws off.
 #
 # ### Exercise 6.1 ★ Will it explode? · further
 #
@@ -438,16 +440,16 @@ bars(
 # %% [markdown]
 # The bare memory keeps the *first* name with every seed<!--= short or min(answered["memory"][ "who
 # was first?"]) > 0.9 --> and is lost when asked for the *last* one<!--= short or max(answered[
-# "memory"]["who came last?"]) < 0.3 -->: it cannot forget. The output gate helps it a little<!--=
-# short or np.mean(answered["+ output\ngate"]["who came last?"]) > np.mean(answered["memory"]["who
-# came last?"]) + 0.1 -->, and with a forget gate both questions are answered<!--= short or
-# min(answered["+ forget\ngate"][ "who came last?"]) > 0.9 -->. That is as far as these stories
-# judge: they do not show the worth of the candidate's tanh and of the input gate. Greff and others
-# (2017) took one part after the other out of LSTMs for speech, handwriting and music, and found
-# that the forget gate and the tanh before the output matter most. The start matters too: a gate
-# that starts at 0.73, with the usual bias of 1, leaves 0.2 %<!--= sigmoid(np.array(1.0)) ** 20 -->
-# of a memory after twenty steps, one that starts at 0.95 leaves 38 %<!--= sigmoid(np.array(3.0)) **
-# 20 -->. Exercise 6.6 asks for the bias that a distance needs.
+# "memory"]["who came last?"]) < 0.3 -->: it has no gate to forget with. The output gate helps it a
+# little<!--= short or np.mean(answered["+ output\ngate"]["who came last?"]) >
+# np.mean(answered["memory"]["who came last?"]) + 0.1 -->, and with a forget gate both questions are
+# answered<!--= short or min(answered["+ forget\ngate"][ "who came last?"]) > 0.9 -->. That is as
+# far as these stories judge: they do not show the worth of the candidate's tanh and of the input
+# gate. Greff and others (2017) took one part after the other out of LSTMs for speech, handwriting
+# and music, and found that the forget gate and the tanh before the output matter most. The start
+# matters too: a gate that starts at 0.73, with the usual bias of 1, leaves 0.2 %<!--=
+# sigmoid(np.array(1.0)) ** 20 --> of a memory after twenty steps, one that starts at 0.95 leaves 38
+# %<!--= sigmoid(np.array(3.0)) ** 20 -->. Exercise 6.6 asks for the bias that a distance needs.
 #
 # ### Exercise 6.5 ★★ Gather in silence · further
 #

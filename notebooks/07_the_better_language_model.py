@@ -91,8 +91,9 @@ def fresh(layers=2, tie="tied", dropout=0.0, seed=0, **options):
 
 
 # %% [markdown]
-# In a stacked network one LSTM reads the states of another: the $h$ of the lower layer, $(N, T,
-# H)$, is the $x$ of the upper one.
+# The step from the simple RNN of lesson 5 to one LSTM layer is measured elsewhere, for both at a
+# rate of their own: [the ladder](../docs/results/ladder.md). In a stacked network one LSTM reads
+# the states of another: the $h$ of the lower layer, $(N, T, H)$, is the $x$ of the upper one.
 
 # %%
 sentence = ["the", "function", "returns", "a", "list"]
@@ -327,6 +328,9 @@ check("7.2", locked_dropout)
 # * **Lesson 7b, what is shared**: the embedding and the output as one matrix, and the whole recipe.
 #   At full size, from the shell: `chapters/ch07_the_better_language_model/` and `deepnlp
 #   reproduce`.
+# * **What is not here**: a penalty on the size of the weights (L2; `weight_decay` in the recipes,
+#   and in lesson 11 a part of AdamW), which no run of this course measures; and deep transitions
+#   and deep outputs (Pascanu, Gulcehre, Cho and Bengio 2014; `deepnlp/layers/deep.py`).
 # * Zaremba, Sutskever and Vinyals, *Recurrent neural network regularization* (2014); Gal and
 #   Ghahramani, *A theoretically grounded application of dropout in recurrent neural networks*
 #   (2016); Moon and others, *RNNDrop* (2015); Semeniuta, Severyn and Barth, *Recurrent dropout

@@ -106,9 +106,11 @@ layers_in_time(fresh(2, "tied", 0.2), sentence, title="Tied: the output is the e
 
 # %% [markdown]
 # In code this is easy to write, as the transpose of a Parameter is the same Parameter, read the
-# other way. Its gradient is a sum over both uses (exercise 7.5), which is a part of why tying
-# helps: in an untied model the row of a rare word in $E$ learns only where that word is read, while
-# in a tied one it learns at every step, as an output that should have been more or less likely.
+# other way. Its gradient is a sum over both uses (exercise 7.5): in an untied model the row of a
+# rare word in $E$ learns only where that word is read, while in a tied one it learns at every step,
+# as an output that should have been more or less likely. That this is why tying helps, no run here
+# shows. Which of the two matrices of an untied model has the better vectors, as judged by people,
+# is [Table 2](../docs/results/table2.md) of the paper that section 3 follows.
 #
 # ### When D and H differ
 #

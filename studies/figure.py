@@ -22,8 +22,8 @@ from deepnlp.files.writing import write_whole
 from deepnlp.plots.curves import THOUSANDS, curves
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
 from deepnlp.reports import page as html
-from deepnlp.training.result import figure_text
-from studies.logs import DIVERGED, FINISHED, Logs, Run
+from deepnlp.training.result import DIVERGED, FINISHED, figure_text
+from studies.logs import Logs, Run
 from studies.page import Line, page_of, table_lines
 from studies.parameter import text
 from studies.sampling import importances
@@ -268,7 +268,7 @@ def _write_few(axis: Axis, subs: Sequence[float]) -> None:
 
 
 def _write_legend(figure: Figure, grid: Iterable[Axes]) -> None:
-    """What marks and colours stand for, side by side below; nothing where all are alike."""
+    """Draw the legend of marks and colours below; none where all are alike."""
     marks: dict[str, Any] = {}
     for axes in grid:
         handles, labels = axes.get_legend_handles_labels()

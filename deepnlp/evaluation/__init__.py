@@ -15,3 +15,8 @@ from deepnlp.evaluation.prediction import (
     streams,
     surprisal,
 )
+
+__all__ = [
+    "Score", "evaluating", "expect_language_model", "exponential", "likeliest", "perplexity",
+    "score", "streams", "surprisal",
+]  # fmt: skip

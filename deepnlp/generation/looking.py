@@ -18,7 +18,7 @@ REPEATED = 24  # random tokens that the induction score reads twice
 
 
 def look(model: Any, text: str) -> tuple[list[str], HostArray]:
-    """The attention of each head of a GPT, from every token of a text to those before it.
+    """Return the attention of each head of a GPT, from every token of a text to those before it.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def induction(model: Any, seed: int = 0) -> HostArray:
 
 
 class Lens(NamedTuple):
-    """What each layer would predict, if it were the last: L layers, T tokens, the k likeliest.
+    """Predictions of each layer, as if it were the last: L layers, T tokens, the k likeliest.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Lens(NamedTuple):
 
 
 def lens(model: Any, text: str, k: int = 1) -> Lens:
-    """What each layer of a language model would predict: the logit lens.
+    """Return what each layer of a language model would predict: the logit lens.
 
     What a layer gives goes straight through what stands above the last layer, such as its norm,
     and the output (nostalgebraist 2020). Layers of another width than the last are left out.
@@ -218,12 +218,12 @@ def gates(model: Any, text: str) -> tuple[list[str], dict[str, HostArray]]:
 
 
 def _is_block(layer: Any) -> bool:
-    """Whether a layer is one of those that a model repeats."""
+    """Return whether a layer is one of those that a model repeats."""
     return isinstance(layer, TransformerBlock | TimeRecurrent)
 
 
 def _through(model: Any, ids: HostArray) -> tuple[list[Any], list[Any], Sequence[Any]]:
-    """What each layer of a model reads and gives for ids (T,), and the layers."""
+    """Return what each layer of a model reads and gives for ids (T,), and the layers."""
     layers: Sequence[Layer] = getattr(model, "layers", ())
     if len(ids) > getattr(model, "context", len(ids)):
         raise ValueError(f"the model reads {model.context} tokens at a time, got {len(ids)}")

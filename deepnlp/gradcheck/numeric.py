@@ -103,20 +103,21 @@ def numerical_gradient(
         expected = numpy.full(x.shape, math.nan)
     near_enough = 1e-7 * float(numpy.abs(expected).max(initial=0.0))
     for index in numpy.ndindex(x.shape):
+        if isinstance(size, Changes):
+            size.begin()
         here, of_step = probe[index], in_entry(f, probe, index)
         if method == "complex":
             gradient[index] = complex_slope(of_step)
         else:
-            slope, is_small = math.nan, rounding < 1e-8 and 0 < abs(here) < 1e-2
+            slope, is_small = math.nan, rounding < 1e-8 and 0 < abs(here) < 2 * steps[0]
             if not is_small:
                 slope = _quick_slope(of_step, float(expected[index]), near_enough)
             if math.isnan(slope):
                 slope, error = _central_slope(of_step, rounding, steps, size)
                 errors[index] = error
             if is_small:  # a step beyond a number sees the other side of 0
-                slope, errors[index] = _slope_within(
-                    of_step, abs(here), slope, float(errors[index])
-                )
+                best = slope, float(errors[index])
+                slope, errors[index] = _slope_within(of_step, abs(here), *best, rounding, size)
             gradient[index] = slope
     return gradient
 
@@ -173,23 +174,74 @@ def _central_slope(
             best, least = slope, float(apart + rounding)
         if is_settled:
             break
-    for h in _WIDE_STEPS if rounding > 1e-7 * abs(best) else ():  # which hides the slope
+    wider = [h for h in _WIDE_STEPS if h > steps[0]]
+    for h in wider if rounding > 1e-7 * abs(best) > 0 else ():  # which hides the slope
         slope, apart, rounding, _ = difference(h)
         is_straight = apart <= 10 * rounding and abs(slope - best) <= 10 * least
-        if is_straight and apart + rounding < least:
-            best, least = slope, float(apart + rounding)
+        if not is_straight:
+            break
+        # A guess: beside its rounding it does not show whether f is straight.
+        best, least = slope, least + abs(slope - best)
     return best, least
 
 
 def _slope_within(
-    along: Callable[[float], Any], distance: float, slope: float, error: float
+    along: Callable[[float], Any],
+    distance: float,
+    slope: float,
+    error: float,
+    precision: float,
+    size: Callable[[], float],
 ) -> tuple[float, float]:
-    """The slope over steps smaller than a number, where it is another and is steady there."""
+    """The slope over steps below a number, or how far the one over larger steps may be off."""
     slopes = [central_slope(along, part * distance) for part in (0.02, 0.01)]
     fine = slopes[1] + (slopes[1] - slopes[0]) / 3
-    apart = abs(slopes[0] - slopes[1])
-    is_steady = 0 < abs(fine) < math.inf and apart <= 1e-3 * abs(fine)
-    return (fine, apart) if is_steady and abs(fine - slope) > 1e-2 * abs(fine) else (slope, error)
+    rounding = precision * size() / (0.01 * distance)
+    closest, other = abs(slopes[0] - slopes[1]) + rounding, abs(fine - slope)
+    if not math.isfinite(fine):
+        return slope, error
+    return (fine, closest) if 3 * closest < other else (slope, max(error, other + rounding))
+
+
+class Changes:
+    """How outputs change, as one number; the scale of it are the outputs that change at all.
+
+    What does not change, such as a masked score of -1e9, loses no digits of the others.
+
+    Parameters
+    ----------
+    weights, outputs : list of array
+        The number is the sum of the changes times the weights.
+    """
+
+    def __init__(self, weights: list[Any], outputs: list[HostArray]) -> None:
+        self._weights, self._at_first = weights, [y.astype("float64") for y in outputs]
+        self._terms = [numpy.abs(w * y) for w, y in zip(weights, self._at_first, strict=True)]
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what has changed."""
+        self._is_changed = [numpy.zeros(y.shape, bool) for y in self._at_first]
+
+    def of(self, outputs: list[HostArray]) -> float:
+        """Return the weighted sum of the changes."""
+        change = 0.0
+        for w, y, first, seen in zip(
+            self._weights, outputs, self._at_first, self._is_changed, strict=True
+        ):
+            change += float((w * (numpy.asarray(y, "float64") - first)).sum())
+            numpy.logical_or(seen, y != first, out=seen)
+        return change
+
+    def seen(self) -> float:
+        """Return the size of the outputs that have changed."""
+        pairs = zip(self._terms, self._is_changed, strict=True)
+        return sum(float(term[where].sum()) for term, where in pairs)
+
+    def __call__(self) -> float:
+        """Return the size of those that have changed; where none has, of most."""
+        common = (float(numpy.median(term)) * term.size for term in self._terms if term.size)
+        return self.seen() or sum(common)
 
 
 def noise_of(along: Callable[[float], Any]) -> float:
@@ -267,9 +319,9 @@ class Function:
         self.weights: list[Any] = []
         self.precision = 1e-15  # of the outputs
         self.errors: dict[str, HostArray] = {}  # of the differences, by variable
-        self._zero: list[HostArray] = []  # the outputs from which differences are taken
+        self._changes: Changes | None = None  # of which differences are taken
         self._error = 0.0  # of the last slope
-        self._touched = self._changed = 1.0  # the size of what changes, and of the largest change
+        self._changed = 1.0  # the size of the outputs that changed along the last slope
         self._generators = generators(self.found)
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
         self._carried = None
@@ -339,19 +391,13 @@ class Function:
     def loss(self) -> Any:
         """Sum of all outputs times their weights; of how they change, for differences."""
         outputs = list(map(asnumpy, self.raw_forward()))
-        if not self._zero:
-            return sum((w * y).sum() for w, y in zip(self.weights, outputs, strict=True))
-        # What does not change, such as a masked score of -1e9, loses no digits of the others.
-        change, self._touched = 0.0, 0.0
-        for w, y, zero in zip(self.weights, outputs, self._zero, strict=True):
-            change += float((w * (numpy.asarray(y, "float64") - zero)).sum())
-            self._touched += float(numpy.abs(w * numpy.where(y != zero, zero, 0.0)).sum())
-        self._changed = max(self._changed, self._touched)
-        return change
+        if self._changes is not None:
+            return self._changes.of(outputs)
+        return sum((w * y).sum() for w, y in zip(self.weights, outputs, strict=True))
 
-    def _size(self) -> float:
-        """The size of the numbers that change in the last loss."""
-        return self._touched
+    def _scale(self) -> Callable[[], float]:
+        """Return what tells how large the numbers were that the last losses added up."""
+        return self._changes if self._changes is not None else lambda: 1.0
 
     # --- Slopes -----------------------------------------------------------------------------
 
@@ -367,8 +413,8 @@ class Function:
             return self.loss()
 
         self.errors[name] = numpy.zeros(original.shape)
-        more = self.precision, expected, self._size, self.errors[name]
         with self._in_numbers(method):
+            more = self.precision, expected, self._scale(), self.errors[name]
             return numerical_gradient(f, original, method, *more)
 
     def _along(self, directions: dict[str, HostArray]) -> Callable[[Any], Any]:
@@ -386,8 +432,9 @@ class Function:
         """Derivative of the weighted sum along one direction in several variables."""
         along, nothing, error = self._along(directions), numpy.zeros(()), numpy.zeros(())
         with self._in_numbers(method):
-            more = self.precision, None, self._size, error
+            more = self.precision, None, self._scale(), error
             found = float(numerical_gradient(along, nothing, method, *more))
+            self._changed = self._changes.seen() if self._changes is not None else 0.0
         self._error = float(error)
         return found
 
@@ -416,8 +463,8 @@ class Function:
         So a forward loses the imaginary part in ``abs``, ``numpy.linalg.norm`` or ``numpy.var``.
         ``numeric`` are gradients that are known by a complex step.
         """
-        self._changed, size = 0.0, 0.0
-        central, error = self.slope(directions, "central"), 10 * self._error
+        central, size = self.slope(directions, "central"), 0.0
+        changed, error = self._changed, 10 * self._error
         if numeric is None:
             complex_ = self.slope(directions, "complex")
         else:
@@ -425,15 +472,27 @@ class Function:
             complex_, size = float(terms.sum()), float(numpy.sqrt((terms**2).sum()))
         apart = abs(complex_ - central)
         # A difference in which no output changes contradicts nothing.
-        rounding = 1e3 * self.precision * self._changed if self._changed else math.inf
+        rounding = 1e3 * self.precision * changed if changed else math.inf
         rounding = max(rounding, min(error, 1e-3 * abs(central)))
         return not apart <= _LOST * max(abs(central), size) + rounding
+
+    def loses_slope_elsewhere(self, name: str, rng: Generator) -> bool:
+        """Whether a complex step misses a slope that shows where all numbers are of size 1."""
+        values = self.values()
+        with contextlib.suppress(Exception), numpy.errstate(all="ignore"):
+            self.put({n: v / typical_size(v) for n, v in values.items()})
+            if all(numpy.isfinite(y).all() for y in self.forward()):
+                lost = self.loses_slope({name: self.direction(name, rng)})
+                self.put(values)
+                return lost
+        self.put(values)
+        return False
 
     def has_kink(self, directions: dict[str, HostArray]) -> bool:
         """Whether the slopes along a direction differ on its two sides."""
         along = self._along(directions)
         with self._in_numbers("central"):
-            return has_kink(along, self.precision, self._size)
+            return has_kink(along, self.precision, self._scale())
 
     def has_kink_at(self, name: str, index: tuple[int, ...]) -> bool:
         """Whether the slopes along one entry of a variable differ on its two sides."""
@@ -500,7 +559,8 @@ class Function:
         """
         self.restore()
         originals = self.values()
-        self._zero = [y.astype("float64") for y in self.forward()] if method == "central" else []
+        is_central = method == "central"
+        self._changes = Changes(self.weights, self.forward()) if is_central else None
         with warnings.catch_warnings(), numpy.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", numpy.exceptions.ComplexWarning)
@@ -517,7 +577,7 @@ class Function:
                     self.layer.astype("float64")
                 for name, variable in self.variables.items():
                     variable.set(originals[name])
-                self._zero = []
+                self._changes = None
 
 
 def on_host(outputs: list[Any]) -> list[HostArray]:

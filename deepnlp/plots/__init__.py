@@ -14,4 +14,10 @@ from deepnlp.plots.gradients import gradient_flow, gradient_heat_map, gradient_n
 from deepnlp.plots.learning import learning_curve
 from deepnlp.plots.surprisal import surprisal_text
 
+__all__ = [
+    "as_svg", "attention_heads", "attention_map", "bars", "by_token", "curves", "described",
+    "embeddings", "gradient_flow", "gradient_heat_map", "gradient_norms", "learning_curve",
+    "show_figures_in_notebooks", "surprisal_text",
+]  # fmt: skip
+
 show_figures_in_notebooks()

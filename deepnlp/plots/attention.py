@@ -204,7 +204,7 @@ def by_token(
 
 
 def _scale(figure: Figure, axes: Any, shrink: float, name: str = "weight", **place: Any) -> None:
-    """The scale of the weights, or of other numbers, beside the maps."""
+    """Draw the scale of the weights, or of other numbers, beside the maps."""
     image = np.ravel(axes)[0].images[0]
     scale = figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], shrink=min(1, shrink), **place)
     scale.ax.tick_params(length=0, labelsize=8.5, labelcolor=GREY)

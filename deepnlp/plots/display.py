@@ -31,7 +31,7 @@ def show_figures_in_notebooks() -> bool:
 
 
 def _as_png(figure: Figure) -> tuple[bytes, dict[str, Any]]:
-    """The picture of a figure, and how large to show it."""
+    """Return the picture of a figure, and how large to show it."""
     buffer = BytesIO()
     with without_raw_warnings():
         figure.savefig(buffer, format="png", dpi=PIXELS_PER_INCH)
@@ -53,7 +53,7 @@ def as_svg(figure: Figure) -> str:
 
 
 def described(figure: Figure) -> str:
-    """A figure in words, for those who do not see it: its titles, and what is over what.
+    """Make a figure in words, for those who do not see it: its titles, and what is over what.
 
     >>> figure = Figure()
     >>> axes = figure.subplots()

@@ -180,7 +180,7 @@ Curve = tuple[HostArray, HostArray, str, dict[str, Any]]  # x, y, the text at it
 
 
 def _curves(layer: LayerFlow, fed: bool) -> list[Curve]:
-    """The shares measured and predicted; ``fed`` where gradients come down at every step."""
+    """Return the shares measured and predicted; ``fed`` where gradients come down at every step."""
     k = np.arange(len(layer.dh))
     measured = f"measured w.r.t. $h$\n{layer.measured_rate:.3f} per step"
     curves: list[Curve] = [(k, layer.dh_share, measured, {"color": BLUE, "lw": 2.2})]
@@ -211,7 +211,7 @@ def _draw_shares(axes: Axes, curves: list[Curve], lowest: float, highest: float)
 
 
 def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
-    """For each gate the shares shut, between and open, and a mark at its mean."""
+    """Draw for each gate the shares shut, between and open, and a mark at its mean."""
     names, uses = list(layer.gates), layer.gates.values()
     shut, open_, means = np.array([(use.shut, use.open, use.mean) for use in uses]).T
     for left, share, colour, text in (
@@ -231,14 +231,14 @@ def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
 
 def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
     labels = []
-    for (name, found), (colour, dash, _) in zip(layer.weights.items(), LOOKS, strict=False):
-        values = found.singular_values
+    for (name, spectrum), (colour, dash, _) in zip(layer.weights.items(), LOOKS, strict=False):
+        values = spectrum.singular_values
         axes.plot(np.arange(1, len(values) + 1), values, color=colour, ls=dash, lw=1.6)
-        axes.plot([len(values)], [found.spectral_radius], "D", color=colour, ms=5, clip_on=False)
-        text = rf"$\rho$({name}) = {found.spectral_radius:.2f}"
-        labels.append(Label(text, found.spectral_radius, colour))
+        axes.plot([len(values)], [spectrum.spectral_radius], "D", color=colour, ms=5, clip_on=False)
+        text = rf"$\rho$({name}) = {spectrum.spectral_radius:.2f}"
+        labels.append(Label(text, spectrum.spectral_radius, colour))
     axes.axhline(1.0, color=BLACK, lw=0.8)
-    top = max(found.largest for found in layer.weights.values())
+    top = max(spectrum.largest for spectrum in layer.weights.values())
     axes.set(xlim=(1, max(2, len(values))), ylim=(0, 1.1 * max(top, 1.0)), ylabel="singular value")
     below = "singular values of $W_h$, the largest first (diamond: spectral radius ρ)"
     axes.set_xlabel(below, fontsize=9)
@@ -256,14 +256,14 @@ def _flow_message(flow: GradientFlow) -> str:
 
 
 def _edges(updates: HostArray) -> HostArray:
-    """Borders between measurements, halfway from one to the next."""
+    """Return borders between measurements, halfway from one to the next."""
     steps = np.diff(updates) if len(updates) > 1 else np.ones(1)
     beyond = np.concatenate([updates[:1] - steps[:1], updates, updates[-1:] + steps[-1:]])
     return (beyond[1:] + beyond[:-1]) / 2
 
 
 def _reach(shares: HostArray, least: float = 0.01) -> int:
-    """The last step back at which at least 1 % of the gradient is left."""
+    """Return the last step back at which at least 1 % of the gradient is left."""
     return int(np.flatnonzero(shares >= least).max(initial=0))
 
 

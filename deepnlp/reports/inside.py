@@ -51,7 +51,7 @@ def gate_map(model: Any, text: str) -> str:
 
 
 def attention_maps(model: Any, text: str) -> str:
-    """What each head of a model looks at."""
+    """Draw what each head of a model looks at."""
     tokens, weights = look(model, text)
     return picture(plots.attention_heads(label(vocabulary_of(model), tokens), weights))
 

@@ -94,7 +94,7 @@ class Report:
         return picture(plots.learning_curve(self.history, levels, **how))
 
     def samples(self) -> str:
-        """What the model wrote after how many updates."""
+        """Return what the model wrote after how many updates."""
         rows = [row for row in self.folder.read_steps() if "sample" in row]
         rows = rows[:: -(-len(rows) // SAMPLES) or 1]
         samples = [(f"{row['step']:,}", row["sample"]) for row in rows]

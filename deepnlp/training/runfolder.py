@@ -81,7 +81,7 @@ class RunFolder:
 
     @classmethod
     def of(cls, out: Out, name: str = "run") -> RunFolder:
-        """The folder of a path; without one a new folder, which is made: ``runs/NAME-TIME``.
+        """Return the folder of a path; without one a new folder, which is made: ``runs/NAME-TIME``.
 
         Parameters
         ----------
@@ -105,10 +105,10 @@ class RunFolder:
     def held(self, *, resume: bool = False, overwrite: bool = False) -> Iterator[RunFolder]:
         """Context in which a run is begun in the folder, or the one that is there is gone on with.
 
-        Here, and only here, is checked whether that can be. Until the end no other process trains
-        in the folder; the lock ends with the process. What killed processes have left is cleared
-        away. Where nothing has been written by the end, a folder that was made is removed. To hold
-        a folder that is held already changes nothing.
+        This is the only check of whether that is possible. Until the end of the context no other
+        process trains in the folder; the lock ends with the process. Files that killed processes
+        left behind are removed. A folder that was made is removed again if nothing was written.
+        Holding a folder twice changes nothing.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class RunFolder:
                 self._is_held = False
 
     def _check_use(self, resume: bool, overwrite: bool) -> None:
-        """An error unless there is a run to resume, or none that would be written over."""
+        """Raise an error unless there is a run to resume, or none that would be written over."""
         there = self.files()
         if resume and not self.config.exists():
             advice = "expected a folder with a config.toml, which training writes"
@@ -183,8 +183,8 @@ class RunFolder:
     def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:
         """Put a run in place of the one that is there, which is whole until then.
 
-        From the moment in which the new checkpoint has been written, under another name, the new
-        run counts: if the process is killed, :meth:`held` ends what it began.
+        As soon as the new checkpoint has been written, under another name, the new run counts: if
+        the process is killed then, :meth:`held` finishes the replacement.
 
         Parameters
         ----------
@@ -215,11 +215,11 @@ class RunFolder:
             path.unlink(missing_ok=True)
 
     def files(self) -> list[str]:
-        """Names of the files of the run that are there."""
+        """Return names of the files of the run that are there."""
         return [path.name for path in self._own if path.exists()]
 
     def _paths(self) -> list[Path]:
-        """All paths that may be written."""
+        """Return all paths that may be written."""
         return [*self._own, self.lock, self._next_config, self._next_checkpoint]
 
     def write_config(self, text: str) -> None:
@@ -232,11 +232,11 @@ class RunFolder:
         write_whole(self.config, f"{MARK}\n{text}")
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """The lines of ``metrics.jsonl``, without one that a killed run left unfinished."""
+        """Return the lines of ``metrics.jsonl``, without one that a killed run left unfinished."""
         return self._read_rows(self.metrics, "epoch", "figures of an epoch")
 
     def read_steps(self) -> list[dict[str, Any]]:
-        """The lines of ``steps.jsonl``."""
+        """Return the lines of ``steps.jsonl``."""
         return self._read_rows(self.steps, "step", "figures of an update")
 
     def _read_rows(self, path: Path, key: str, what: str) -> list[dict[str, Any]]:
@@ -283,22 +283,22 @@ class RunFolder:
         write_whole(self.result, to_json(result, indent=2) + "\n")
 
     def digest(self, result: Mapping[str, Any]) -> str:
-        """SHA-256 of the options, the metrics and a result, which belong to one run.
+        """Return the SHA-256 of the options, the metrics and a result, which belong to one run.
 
-        Where the run was made (:data:`PLACES`) is left out.
+        The entries that say where the run was made (:data:`PLACES`) do not count.
 
         Parameters
         ----------
         result : dict
         """
-        own = {key: result[key] for key in sorted(result) if key not in (*PLACES, "digest")}
+        facts = {key: result[key] for key in sorted(result) if key not in (*PLACES, "digest")}
         logs = [content_of(path) for path in (self.config, self.metrics) if path.exists()]
-        text = b"".join([*logs, to_json(own).encode()]).replace(b"\r\n", b"\n")
+        text = b"".join([*logs, to_json(facts).encode()]).replace(b"\r\n", b"\n")
         return hashlib.sha256(text).hexdigest()
 
     def read_result(self) -> dict[str, Any] | None:
-        """What ``result.json`` says, or None where there is none."""
-        with suppress(FileNotFoundError):  # or the run has just been gone on with
+        """Read ``result.json``; None if there is none."""
+        with suppress(FileNotFoundError):  # or the run has just been resumed
             return read_json(self.result)
         return None
 
@@ -314,10 +314,10 @@ def _refusal(said: str) -> DeepNLPError:
 
 
 def _check_files(paths: Sequence[Path]) -> None:
-    """An error unless the files that are there are those of a run.
+    """Raise an error unless the files that are there are those of a run.
 
-    No path may be a link, through which a run would write elsewhere. A file that cannot be read as
-    what its name says is taken for a damaged one of the run if another file is certainly the run's.
+    No path may be a link, through which a run would write elsewhere. A file that cannot be read
+    counts as a damaged file of the run if another file certainly belongs to the run.
     """
     for path in paths:
         if path.is_symlink():
@@ -326,14 +326,14 @@ def _check_files(paths: Sequence[Path]) -> None:
         if path.exists() and not path.is_file():
             raise _refusal(f"{path} is no file: move it away")
     there = [path for path in paths if path.suffix in LOOKS and path.exists()]
-    own = {path: _is_ours(path) for path in there if path.stat().st_size}
-    for path, is_ours in own.items():
-        if is_ours is False or True not in own.values():
+    verdicts = {path: _is_ours(path) for path in there if path.stat().st_size}
+    for path, is_ours in verdicts.items():
+        if is_ours is False or True not in verdicts.values():
             raise _refusal(f"{path} is not a file of a run of deepnlp: move it away")
 
 
 def _is_ours(path: Path) -> bool | None:
-    """Whether a file is one of a run, or None where nobody can say."""
+    """Return whether a file is one of a run, or None if that cannot be known."""
     try:
         return LOOKS[path.suffix](path)
     except DAMAGE:
@@ -346,7 +346,7 @@ def _is_config(path: Path) -> bool:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether it has one of the members that deepnlp writes."""
+    """Return whether an archive has one of the members that deepnlp writes."""
     with zipfile.ZipFile(path) as archive:
         return not {"meta.json.npy", "layers.npy"}.isdisjoint(archive.namelist())
 
