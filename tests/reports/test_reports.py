@@ -20,7 +20,8 @@ from tests.training.conftest import quick_figures  # noqa: F401
 EVIL = "<script>alert(\"1\")</script> & 'quote'"
 TINY = ["--epochs", "1", "--embed-size", "8", "--batch-size", "4"]
 LM = [*TINY, "--hidden-size", "8", "--layers", "1", "--time-size", "10", "--no-baselines"]
-GPT_TOO = ["--heads", "2", "--context", "32", "--time-size", "16", "--schedule", "constant"]
+GPT_TOO = ["--layers", "1", "--heads", "2", "--context", "32", "--time-size", "16"]
+GPT_TOO += ["--schedule", "constant"]
 SLOW = ("rnn", "tag", "pairs")
 ALWAYS = ["Learning curve", "Samples", "Gradients by layer", "Time and size", "Options"]
 WORDS = ["Nearest neighbours", "Map of the word vectors"]
@@ -32,8 +33,7 @@ KINDS = {
     ),
     "rnn": ([*LM, "--cell", "rnn"], [TEXT, *WORDS]),
     "gpt": (
-        [*TINY, "--model", "gpt", "--tokens", "bpe", "--vocab-size", "280", "--layers", "1"]
-        + GPT_TOO,
+        [*TINY, *GPT_TOO, "--model", "gpt", "--tokens", "bpe", "--vocab-size", "280"],
         [TEXT, *WORDS, "Attention"],
     ),
     "vectors": (["--task", "vectors", "--epochs", "1", "--embed-size", "8"], WORDS),
