@@ -26,21 +26,13 @@
 # skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
-from functools import partial
 
 import numpy as np
 
-from deepnlp import Layer, Parameter
-from deepnlp.backend.functions import sigmoid
-from deepnlp.demos import clipping, open_brackets, same_matrix
 from deepnlp.demos.memory import NAMES, VOCABULARY, names_batch
-from deepnlp.gradcheck import check_gradients
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN, Unrolled
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.plots import bars, curves
-from deepnlp.plots.style import VERMILLION, headed
 from material.figures import computation_graph, explore, long_link, memory_road
-from material.stories import WORDS, arrivals, learn_stories, story_net
 
 short = short_form()
 
@@ -65,6 +57,8 @@ long_link(
 # only. All runs of this lesson make the same number of updates with one set of seeds.
 
 # %%
+from material.stories import WORDS, arrivals, learn_stories, story_net
+
 seeds = [0] if short else [0, 1, 2]
 updates = 4 if short else 300
 right = {}
@@ -142,6 +136,8 @@ per_step = (exploding[40] / exploding[20]) ** (1 / 20)
 # The matrix of the *second* experiment, and two thousand random matrices of the same kind:
 
 # %%
+from deepnlp.demos import clipping, open_brackets, same_matrix
+
 matrices = 200 if short else 2000
 outcome = same_matrix.run(same_matrix.Config(scale=0.5, matrices=matrices))
 print(outcome.table())
@@ -197,6 +193,10 @@ check("6.2", factor)
 
 
 # %%
+from deepnlp.backend.functions import sigmoid
+from deepnlp.plots.style import VERMILLION, headed
+
+
 def loss(w, b, T=50):
     h = np.full_like(w, 0.5)
     for _ in range(T):
@@ -358,6 +358,10 @@ explore(
 
 
 # %%
+from deepnlp import Layer, Parameter
+from deepnlp.gradcheck import check_gradients
+
+
 class Cell(Layer):
     """One step of a cell with a memory: (x, h_prev, c_prev) -> (h, c)."""
 
@@ -417,6 +421,11 @@ assert np.allclose(ours.forward(x, h_prev, c_prev), theirs.forward(x, h_prev, c_
 
 
 # %%
+from functools import partial
+
+from deepnlp.plots import bars, curves
+
+
 def accuracy(parts, which, seed, updates=1 if short else 200, steps=8 if short else 20):
     """The share of right answers to one of the questions."""
     net = story_net(lambda *sizes: Unrolled(Cell(parts, *sizes)), WORDS, seed)

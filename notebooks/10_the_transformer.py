@@ -28,19 +28,15 @@
 # rotary positions and layer norm. At the end you train a small one and look at what its heads do.
 # Lesson 11 puts your parts together to a language model. You need lesson 9 (attention and its
 # backward) and the fork rule of lesson 1. *Time.* Core: 90 minutes, 2 of them
-# for running; further: 50 more. What is marked *further* can be skipped, but let its cells run.
+# for running; further: 55 more. What is marked *further* can be skipped, but let its cells run.
 # With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
 import numpy as np
 
-from deepnlp import Sequential
-from deepnlp.backend.functions import softmax
 from deepnlp.gradcheck import check_gradients
 from deepnlp.layers import FeedForward, LayerNorm, MultiHeadAttention, TransformerBlock
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.models import GPT
-from deepnlp.optimizers import Adam
 from deepnlp.plots import attention_map, curves
 
 short = short_form()
@@ -88,6 +84,8 @@ check("10.1", head)
 # word on its left:
 
 # %%
+from deepnlp.backend.functions import softmax
+
 words = ["the", "cat", "that", "the", "dog", "saw", "ran"]
 T = len(words)
 places = np.eye(T)
@@ -222,6 +220,8 @@ check("10.5", MyRotation)
 
 
 # %% [markdown]
+# ### One number along each diagonal · further
+#
 # The scores of one query and one key at all pairs of positions, turned and not turned:
 
 
@@ -356,6 +356,9 @@ check("10.8", my_road)
 
 
 # %%
+from deepnlp import Sequential
+
+
 def no_residuals(D, heads, rng, kinds=("attention", "feed-forward")):
     """The parts of a block, each in the place of its input."""
     attention = MultiHeadAttention.init(D, heads, causal=True, rng=rng)
@@ -417,6 +420,8 @@ curves(
 # residual connections, too: He et al. 2023.) With them more than half of $x$ still does<!--=
 # min(apart[name][:, -1].min() for name in ("norm first", "norm last")) > 0.5 -->.
 #
+# ### Where the norm stands · further
+#
 # Norm first and norm last look alike here. In training, the gradients of the upper blocks' weights
 # are large at the start where the norm comes last, and deep stacks of this kind are trained with a
 # learning rate that begins near zero, the *warm-up*; with the norm first they do without it (Xiong
@@ -436,6 +441,9 @@ curves(
 # where the letters are written in the order in which they were read.
 
 # %%
+from deepnlp.models import GPT
+from deepnlp.optimizers import Adam
+
 L, V = 8, 20  # letters of a text, and of the alphabet
 
 

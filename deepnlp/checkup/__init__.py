@@ -11,5 +11,6 @@ from deepnlp.checkup.rules import check_optimizer
 from deepnlp.checkup.training import EXPERIMENTS, check_training
 
 __all__ = [
-    "CAUSES", "EXPERIMENTS", "SCHEMA", "VERSION", "Cause", "Report", "Row", "check_optimizer", "check_training",
+    "CAUSES", "EXPERIMENTS", "SCHEMA", "VERSION", "Cause", "Report", "Row", "check_optimizer",
+    "check_training",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ def check_targets(p: Program) -> Seen:
             yield cause("targets are all the same", n=len(counted), value=counted[0])
             return
     if not texts:
+        yield from _among_inputs(p.batches)
         yield "no words that follow each other"
         return
     axis = time_axis(texts)
@@ -124,6 +125,21 @@ def _labels_of(batch: Batch) -> Any:
     return as_targets(batch[1]) if len(batch) > 1 and hasattr(batch[1], "dtype") else None
 
 
+def _among_inputs(batches: list[Batch]) -> Seen:
+    """Targets that stand in one place of the inputs."""
+    places: set[int] | None = None
+    for batch in batches:
+        t = _labels_of(batch)
+        x = numbers(batch[0]) if t is not None and hasattr(batch[0], "dtype") else None
+        is_row = x is not None and x.ndim == 2 and t.ndim == 1 and len(x) == len(t)
+        if not is_row or len({*t.tolist()}) < 2:
+            return
+        here = {k for k in range(x.shape[1]) if (x[:, k] == t).all()}
+        places = here if places is None else places & here
+    if places:
+        yield cause("the target is among the inputs", place=min(places))
+
+
 def _ids_of(batch: Batch) -> tuple[Any, Any] | None:
     """Inputs and targets, where both are rows of ids of one shape."""
     if len(batch) < 2 or not all(hasattr(part, "dtype") for part in batch[:2]):
@@ -152,7 +168,7 @@ def _is_shifted(texts: list[tuple[Any, Any]], shift: int, axis: int) -> bool:
     hits = total = 0
     for x, t in texts:
         T = x.shape[axis]
-        if T <= abs(shift):
+        if abs(shift) >= T:
             return False
         ahead = numpy.take(x, range(max(shift, 0), T + min(shift, 0)), axis)
         here = numpy.take(t, range(max(-shift, 0), T - max(shift, 0)), axis)
@@ -196,7 +212,7 @@ def _order_of_labels(batches: list[Batch]) -> Seen:
 def _repeated_rows(batches: list[Batch]) -> Seen:
     for batch in batches:
         parts = [numbers(part) for part in batch if hasattr(part, "dtype")]
-        if any(part.ndim < 2 or len(part) < 4 for part in parts[:1]):
+        if any(p.ndim < 2 or len(p) < 4 or p.dtype.kind != "f" for p in parts[:1]):
             return
         if not all((part == part[:1]).all() for part in parts):
             return

@@ -1,6 +1,8 @@
 """Experiments with the evaluation, and with some epochs one after the other."""
 
+import inspect
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -9,13 +11,18 @@ from typing import Any
 import numpy
 
 from deepnlp.checkup.keeping import numbers
-from deepnlp.checkup.program import Program
+from deepnlp.checkup.program import Program, number
 from deepnlp.checkup.report import Cause, UntriedError, cause
-from deepnlp.checkup.steps import draw_on
 from deepnlp.gradcheck.walking import items
 from deepnlp.layer import Layer
 
 Seen = Iterator[Cause | str]
+
+STEPS_BEFORE = 5
+"""Steps before an evaluation that should leave the weights as they are then."""
+
+_GONE = object()
+_LOSS = re.compile(r"loss|objective|nll|cross_?entropy|criterion", re.IGNORECASE)
 
 METHODS = ("forward", "predict", "logits", "loss", "__call__")
 """By which a model is called."""
@@ -41,7 +48,7 @@ def check_evaluation(p: Program) -> Seen:
     left = _modes(p)
     twice = p.evaluate()
     p.reset()
-    draw_on()
+    p.state.draw_on()
     again = p.evaluate()
     p.state.put_back_generators()
     p.begin()
@@ -60,11 +67,22 @@ def check_evaluation(p: Program) -> Seen:
         yield cause("the model stays in evaluation mode", p.begins, **told)
     elif is_other:
         yield cause("evaluation changes the training", **told)
+    elif _starts_from_training(p, once):
+        yield cause("the evaluation starts from the state of the training")
     elif once != twice and not (math.isnan(once) and math.isnan(twice)):
         yield cause("the evaluation goes on where it ended", **told)
     share, is_text = _share_of_training(p, seen)
     if share > (0.5 if is_text else 0.02):
         yield cause("training data in the evaluation", False, share=share)
+    for k in range(STEPS_BEFORE):
+        p.take(p.batches[k % len(p.batches)])
+    trained = p.values()
+    p.evaluate()
+    is_same = all(numpy.array_equal(a, b) for a, b in zip(trained, p.values(), strict=True))
+    p.reset()
+    if not changed and not is_same:
+        yield cause("evaluation changes the weights", name="a weight that was trained")
+    yield from _figures(p)
     yield f"{once:.4g}"
 
 
@@ -76,7 +94,7 @@ def check_course(p: Program) -> Seen:
     p.reset()
     before = p.values()
     begun = False
-    for number, batches in enumerate([*epochs, *epochs[-1:]][:3]):
+    for epoch, batches in enumerate([*epochs, *epochs[-1:]][:3]):
         p.begin()
         for batch in batches:
             losses.append(p.take(batch))
@@ -88,7 +106,7 @@ def check_course(p: Program) -> Seen:
             before = now
         if p.end is not None:
             p.end()
-            begun = begun or number > 0
+            begun = begun or epoch > 0
     p.reset()
     n = len(losses)
     if not losses or not math.isfinite(losses[0]):
@@ -120,6 +138,100 @@ def _rates(rates: list[float], sizes: list[float], epoch: int) -> Seen:
 
 def _first_infinite(losses: list[float]) -> int:
     return next(k for k, loss in enumerate(losses) if not math.isfinite(loss))
+
+
+def _starts_from_training(p: Program, once: float) -> bool:
+    """Whether an evaluation gives another figure behind a step, from the same weights."""
+    start = p.start
+    names = {str(key) for h in p.state.reached for key in dict(items(h.entries))}
+    if any("running" in name or "moving" in name for name in names):
+        return False  # statistics of a norm, which are meant to be used
+    p.reset()
+    p.take(p.pair[0])
+    p.put(start)
+    p.state.put_back_generators()
+    behind = p.evaluate()
+    p.reset()
+    return behind != once and not math.isnan(once) and all(_modes(p) or [True])
+
+
+def _figures(p: Program) -> Seen:
+    """Whether the figure follows from the losses that the evaluation measures, as it should."""
+    losses: list[tuple[float, int]] = []
+    with suppress(Exception), _losses_noted(p, losses):
+        figure = p.evaluate()
+    p.reset()
+    values, sizes = (
+        (numpy.array(v, dtype=float) for v in zip(*losses, strict=True)) if losses else ([], [])
+    )
+    if len(losses) < 1 or not numpy.isfinite(values).all() or not math.isfinite(figure):
+        return
+    mean, weighted = values.mean(), (values * sizes).sum() / sizes.sum()
+    if _is(figure, 2**mean) or _is(figure, 2**weighted):
+        yield cause("perplexity to base 2", figure=figure, right=math.exp(min(weighted, 700)))
+    elif abs(mean - weighted) > 1e-6 * abs(weighted) and (
+        _is(figure, mean) or _is(figure, math.exp(min(mean, 700)))
+    ):
+        yield cause("short batches count as much as long ones", figure=figure, n=len(losses))
+    elif values.std() > 1e-3 and _is(figure, float(numpy.exp(values).mean())):
+        yield cause("a mean of perplexities", figure=figure, right=math.exp(min(weighted, 700)))
+
+
+def _is(figure: float, other: float) -> bool:
+    return abs(figure - other) <= 1e-6 * abs(other)
+
+
+@contextmanager
+def _losses_noted(p: Program, losses: list[tuple[float, int]]) -> Iterator[None]:
+    """Context that notes each loss that is computed, and of how many targets."""
+
+    def noted(function: Any, *given: Any, **named: Any) -> Any:
+        result = function(*given, **named)
+        value = number(result)
+        if not math.isnan(value) and len(given) > 1 and depth[0] == 1:
+            losses.append((value, int(numpy.size(numbers(given[-1])))))
+        return result
+
+    def called(function: Any, *given: Any, **named: Any) -> Any:
+        depth[0] += 1
+        try:
+            return noted(function, *given, **named)
+        finally:
+            depth[0] -= 1
+
+    depth, placed = [0], []
+    for holder in p.state.reached:
+        owner = holder.owner
+        for key, value in list(items(holder.entries)):
+            is_function = inspect.isfunction(value) and not value.__module__.startswith("torch")
+            if (
+                is_function
+                and isinstance(key, str)
+                and _LOSS.search(key)
+                and not isinstance(owner, type)
+            ):
+                placed.append((holder.entries, key, value))
+        method = "forward" if "loss" in type(owner).__name__.lower() else "loss"
+        if (
+            hasattr(owner, "__dict__")
+            and not isinstance(owner, type)
+            and not inspect.isfunction(owner)
+        ):
+            bound = getattr(owner, method, None)
+            if inspect.ismethod(bound) and method not in vars(owner):
+                placed.append((vars(owner), method, _GONE))
+                vars(owner)[method] = partial(called, bound)
+    for entries, key, value in placed:
+        if value is not _GONE:
+            entries[key] = partial(called, value)
+    try:
+        yield
+    finally:
+        for entries, key, value in placed:
+            if value is _GONE:
+                entries.pop(key, None)
+            else:
+                entries[key] = value
 
 
 # --- What an evaluation sees --------------------------------------------------------------------
@@ -231,7 +343,7 @@ def _statistics_change(p: Program) -> bool:
 
 
 def _share_of_training(p: Program, seen: list[Any]) -> tuple[float, bool]:
-    """How much of what an evaluation reads is in the training batches too, and whether it is ids."""
+    """How much of what an evaluation reads is in the training batches too, and if it is ids."""
     rows = [row for one in seen for row in numbers(one) if numpy.ndim(one) > 1]
     known = {
         row.astype("float64").tobytes()
@@ -242,4 +354,13 @@ def _share_of_training(p: Program, seen: list[Any]) -> tuple[float, bool]:
     if not rows or not known or len(known) < 4 or rows[0].size < 3:
         return 0.0, False
     share = sum(row.astype("float64").tobytes() in known for row in rows) / len(rows)
-    return share, rows[0].dtype.kind in "iu"
+    return share - _alike(p), rows[0].dtype.kind in "iu"
+
+
+def _alike(p: Program) -> float:
+    """How many rows of the last batches are among the first ones, by chance."""
+    xs = [numbers(batch[0]).astype("float64") for batch in p.batches if hasattr(batch[0], "dtype")]
+    half = len(xs) // 2
+    first = {row.tobytes() for x in xs[:half] for row in x}
+    last = [row.tobytes() in first for x in xs[half:] for row in x]
+    return sum(last) / len(last) if last else 0.0

@@ -1,4 +1,4 @@
-"""What people bring, as a :class:`~deepnlp.checkup.program.Program`: models, trainers, functions."""
+"""What people bring, as a :class:`~deepnlp.checkup.program.Program`: models, functions."""
 
 import inspect
 from collections.abc import Callable
@@ -128,9 +128,13 @@ def _of_model(model: Any, optimizer: Any, loss: Any) -> dict[str, Any]:
         return _of_torch(model, optimizer, loss)
     if isinstance(model, Layer) or (isinstance(model, list | tuple) and model):
         return _of_layers(model, optimizer, loss)
-    if hasattr(model, "loss") and "params" in vars(model) and isinstance(model.params, dict):
-        if not hasattr(model, "gradient") and not hasattr(model, "backward"):
-            return _of_cs231n(model, optimizer)
+    goes_back = hasattr(model, "gradient") or hasattr(model, "backward")
+    if (
+        hasattr(model, "loss")
+        and isinstance(getattr(model, "params", None), dict)
+        and not goes_back
+    ):
+        return _of_cs231n(model, optimizer)
     return _of_book(model, optimizer)
 
 
@@ -145,9 +149,9 @@ def scores_of(model: Any) -> Callable[..., Any] | None:
     if isinstance(getattr(model, "params", None), dict) and not hasattr(model, "predict"):
         return lambda x: model.loss(x)
     if hasattr(model, "predict"):
-        return model.predict  # type: ignore[no-any-return]
+        return model.predict
     if is_module(model) or isinstance(model, Layer):
-        return _of_model(model, None, None)["predict"]  # type: ignore[no-any-return]
+        return _of_model(model, None, None)["predict"]
     return None
 
 

@@ -1,5 +1,7 @@
-"""All that a training can reach, kept as it was: weights, optimizers, generators, counters, data."""
+"""All that a training can reach, kept as it was: weights, optimizers, generators, data."""
 
+import pickle
+import random as standard
 import sys
 from collections import deque
 from collections.abc import Iterable
@@ -8,7 +10,16 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import asnumpy, random, rng
-from deepnlp.gradcheck.walking import Fields, entries_of, generators, holders, is_tensor, items
+from deepnlp.gradcheck.walking import (
+    GENERATORS,
+    Fields,
+    entries_of,
+    generators,
+    holders,
+    is_tensor,
+    items,
+)
+from deepnlp.layer import Layer
 
 LARGEST = 20_000_000
 """Entries of an array that is kept; a larger one is data, which nobody changes unseen."""
@@ -43,6 +54,9 @@ class State:
             for one in tensors.values()
         ]
         self._generators = generators(self.reached)
+        layers = [one.owner for one in self.reached if isinstance(one.owner, Layer)]
+        dropouts = [one for one in layers if "drop" in type(one).__name__.lower()]
+        self._counted = [(one, one.snapshot()) for one in dropouts]
         self._drawn = rng()
         self._state = self._drawn.bit_generator.state
         torch: Any = sys.modules.get("torch")
@@ -88,13 +102,30 @@ class State:
             one.put_back()
         self._drawn.bit_generator.state = self._state
         random._generator = self._drawn  # a step may have called deepnlp.seed
+        for layer, snapshot in self._counted:
+            layer.restore(snapshot)
         for generator, state in self._streams_of_torch:
             generator.set_state(state)
 
+    def draw_on(self) -> None:
+        """Draw some numbers from each generator, so that the next ones are others."""
+        numpy.random.random(7)
+        standard.random()
+        rng().random(7)
+        if torch := sys.modules.get("torch"):
+            torch.rand(7)
+        for _, entries, _ in self._kept:
+            for _, value in items(entries):
+                if isinstance(value, GENERATORS):
+                    value.random()
+        for generator, _ in self._streams_of_torch:
+            generator.manual_seed(generator.initial_seed() + 1)
+
     @property
-    def drawn(self) -> list[bool]:
-        """Whether the next random numbers of each generator are others by now."""
-        return [one.is_changed for one in self._generators]
+    def drawn(self) -> list[bytes]:
+        """The states of all generators, to be compared."""
+        states = [pickle.dumps(one.get()) for one in self._generators]
+        return [*states, pickle.dumps(rng().bit_generator.state)]
 
     def content_of(self, holder: Any, key: Any) -> Any:
         """The numbers that an array in a place had."""
@@ -102,7 +133,7 @@ class State:
         return next(owners, {}).get(key, (None, None))[1]
 
     def changes(self) -> list[str]:
-        """Where something is no longer as it was, except generators: paths such as ``"model.W"``."""
+        """Where something is no longer as it was, except generators: paths."""
         paths = []
         for holder, (owner, _, kept) in zip(self.reached, self._kept, strict=True):
             now = entries_of(owner)
@@ -146,7 +177,7 @@ def _content(value: Any) -> Any:
 def _get(entries: Any, key: Any) -> Any:
     if isinstance(entries, dict | Fields):
         try:
-            return entries[key] if key in entries else _GONE
+            return entries.get(key, _GONE)
         except (AttributeError, ValueError):
             return _GONE
     return entries[key] if hasattr(entries, "__getitem__") and key < len(entries) else _GONE

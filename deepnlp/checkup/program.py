@@ -1,4 +1,4 @@
-"""A training in one shape, whatever library it is written with: the step, and what is known besides.
+"""A training in one shape, whatever it is written with: the step, and what is known besides.
 
 Everything that an experiment asks begins with :meth:`Program.reset`, so that each starts from the
 same weights, states and random numbers.
@@ -18,7 +18,7 @@ import numpy
 
 from deepnlp.backend import asnumpy
 from deepnlp.checkup.keeping import State, copies, numbers
-from deepnlp.gradcheck.names import PARAMS, WEIGHT
+from deepnlp.gradcheck.names import PARAMS, RATE, WEIGHT
 from deepnlp.gradcheck.walking import Holder, is_real, is_tensor, items
 from deepnlp.layer import Layer
 from deepnlp.optimizers import Optimizer
@@ -36,6 +36,10 @@ CANDIDATES = 300
 _STATES = re.compile(r"h|c|h_?prev|c_?prev|hidden|state|hs|cs|h_?0|c_?0", re.IGNORECASE)
 
 Batch = tuple[Any, ...]
+
+
+class StepError(Exception):
+    """Raised where the program's own step ends in an error, which is its cause."""
 
 
 class Weight(NamedTuple):
@@ -112,6 +116,12 @@ class Program:
             raise ValueError("check_training: there is no batch; expected batches such as (x, t)")
         first.put_back()
         self.state = first
+        try:
+            self.take(self.batches[0])
+        except Exception as error:
+            raise StepError(f"{type(error).__name__}: {error}") from error
+        finally:
+            self.reset()
         self.weights = self._weights_of(weights)
 
     # --- Batches --------------------------------------------------------------------------------
@@ -165,7 +175,8 @@ class Program:
 
     def update(self, batch: Batch) -> float:
         """Make as many steps as an update takes, all with one batch; the first loss."""
-        return [self.take(batch) for _ in range(self.period)][0]
+        losses = [self.take(batch) for _ in range(self.period)]
+        return losses[0]
 
     @cached_property
     def _moving(self) -> list[bool]:
@@ -291,10 +302,23 @@ class Program:
         """The change by the second, from the same weights, where the first came before it."""
         return self.moved(self.pair[1], self.pair[0])
 
+    @cached_property
+    def _rates(self) -> list[tuple[Any, Any]]:
+        """Places in which numbers stand that are called as a learning rate is."""
+        return [
+            (holder, key)
+            for holder in self.state.reached
+            for key, value in items(holder.entries)
+            if isinstance(key, str) and RATE.fullmatch(key) and isinstance(value, int | float)
+        ]
+
     def lr(self) -> float | None:
-        """The learning rate now, where an optimizer is known."""
+        """The learning rate now, where an optimizer is known, or a number of that name."""
         groups = getattr(self.optimizer, "param_groups", None)
         value = groups[0].get("lr") if groups else getattr(self.optimizer, "lr", None)
+        if value is None and self._rates:
+            holder, key = self._rates[0]
+            value = dict(items(holder.entries)).get(key)
         return float(value) if isinstance(value, int | float) else None
 
     # --- Weights --------------------------------------------------------------------------------
@@ -304,7 +328,9 @@ class Program:
         if given is not None:
             named = given() if callable(given) else given
             pairs = items(named) if isinstance(named, dict | list | tuple) else [(0, named)]
-            return [self._given_weight(given, str(key), key) for key, _ in list(pairs)]
+            chosen = [self._given_weight(given, str(key), key) for key, _ in list(pairs)]
+            held = [weight.value() for weight in chosen]
+            return chosen + [w for w in self._declared() if not any(_is_one(w, v) for v in held)]
         optimizers = [h.owner for h in self.state.reached if is_optimizer(h.owner)]
         if self.optimizer is None and optimizers:
             self.optimizer = optimizers[0]
@@ -315,12 +341,22 @@ class Program:
         return self._that_count(listed) or self._that_count(arrays)
 
     def _given_weight(self, given: Any, name: str, key: Any) -> Weight:
+        """A weight that was given: read where the program keeps it, which may bind it anew."""
+
         def value() -> Any:
             named = given() if callable(given) else given
             held = named[key] if isinstance(named, dict | list | tuple) else named
             return held.value if isinstance(held, Parameter) else held
 
-        return Weight(name, value)
+        array = value()
+        places = [
+            (holder, k)
+            for holder in self.state.reached
+            if holder.owner is not given and not isinstance(holder.owner, tuple)
+            for k, one in items(holder.entries)
+            if one is array and isinstance(array, numpy.ndarray) and not callable(given)
+        ]
+        return Weight(name, _reader(places) if places else value, False, places)
 
     def _declared(self) -> list[Weight]:
         """Parameters of deepnlp and tensors that need a gradient, each once."""
@@ -421,6 +457,14 @@ def _follows(after: Any, usual: Any, push: Any) -> bool:
     left, push = (after - usual).ravel().astype(float), push.ravel().astype(float)
     size = float(push @ push)
     return bool(numpy.isfinite(left).all()) and (size == 0 or float(left @ push) > 0.2 * size)
+
+
+def _is_one(weight: Weight, array: Any) -> bool:
+    """Whether a weight is an array, or shares its numbers."""
+    value = weight.value()
+    if is_tensor(value):
+        return is_tensor(array) and value.data_ptr() == array.data_ptr()
+    return value is array or numpy.shares_memory(asnumpy(value), asnumpy(array))
 
 
 def _reader(places: Sequence[tuple[Holder, Any]]) -> Callable[[], Any]:

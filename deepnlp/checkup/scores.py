@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy
@@ -53,6 +54,8 @@ def check_start(p: Program) -> Seen:
 def check_loss(p: Program) -> Seen:
     """Whether the loss is the cross-entropy of the scores with the targets."""
     batch = p.pair[0]
+    yield from _sum_of_rows(p)
+    yield from _padding_counts(p)
     p.reset()
     scored = _scores(p, batch)
     if scored is None:
@@ -76,12 +79,6 @@ def check_loss(p: Program) -> Seen:
         yield cause("softmax twice", loss=loss, right=right, floor=_floor(V))
         return
     yield from _other_axis(z, t, loss, right)
-    padding = _padding(p, t)
-    if padding is not None and _near(loss, right):
-        kept = counts & (ids != padding)
-        share = 1 - float(kept.mean())
-        yield cause("padding is counted", id=padding, share=share)
-        return
     if _near(loss, right):
         yield "the cross-entropy of the scores"
         return
@@ -176,6 +173,42 @@ def check_input(p: Program) -> Seen:
         yield cause("the input is not used", n=UPDATES)
     else:
         yield "other inputs, other scores"
+
+
+def _sum_of_rows(p: Program) -> Seen:
+    """Whether the loss of a batch that is there twice is twice the loss."""
+    batch = p.pair[0]
+    parts = [numbers(part) for part in batch]
+    if len(parts) < 2 or any(not part.ndim or len(part) != len(parts[0]) for part in parts):
+        return
+    double = tuple(
+        _as(part, numpy.concatenate([n, n])) for part, n in zip(batch, parts, strict=True)
+    )
+    p.reset()
+    with suppress(Exception):
+        loss = p.loss(double)
+        if p.first_loss and _near(loss, 2 * p.first_loss):
+            told = {"what": "rows", "n": len(parts[0]), "loss": p.first_loss}
+            yield cause(
+                "a sum in place of a mean", False, **told, mean=p.first_loss / len(parts[0])
+            )
+    p.reset()
+
+
+def _padding_counts(p: Program) -> Seen:
+    """Whether other targets in the places that fill up rows change the loss."""
+    t = as_targets(p.pair[0][1]) if len(p.pair[0]) > 1 and hasattr(p.pair[0][1], "dtype") else None
+    padding = _padding(p, t) if t is not None else None
+    if padding is None or numpy.shape(p.pair[0][1]) != t.shape:
+        return
+    ends = numpy.array([[k >= len(row) - _run(row) for k in range(len(row))] for row in t])
+    ends &= t == padding
+    other = numpy.where(ends, int(t[~ends].max()), t)
+    p.reset()
+    changed = p.loss((p.pair[0][0], _as(p.pair[0][1], other), *p.pair[0][2:]))
+    p.reset()
+    if ends.any() and changed != p.first_loss:
+        yield cause("padding is counted", id=padding, share=float(ends.mean()))
 
 
 # --- Scores -----------------------------------------------------------------------------------

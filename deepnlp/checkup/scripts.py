@@ -17,7 +17,9 @@ from typing import Any
 import numpy
 
 from deepnlp.checkup.forms import is_module, scores_of
-from deepnlp.checkup.program import Program, hushed, is_optimizer
+from deepnlp.checkup.program import Program, StepError, hushed, is_optimizer
+from deepnlp.checkup.report import Report
+from deepnlp.checkup.training import broken, examine
 from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.loading import run_statement, statements_of
 from deepnlp.gradcheck.names import LOSSES
@@ -75,6 +77,22 @@ def program_of_file(
     script = _Script(Path(path))
     named = {"step": step, "model": model, "batches": batches, "evaluate": evaluate}
     return script.program({name: text for name, text in named.items() if text})
+
+
+def check_file(path: str | Path, **named: str | None) -> Report:
+    """Return what experiments with the training in a file show.
+
+    Parameters
+    ----------
+    path : path
+    **named : str
+        As of :func:`program_of_file`.
+    """
+    try:
+        program, taken = program_of_file(path, **named)
+    except StepError as error:
+        return Report(Path(path).name, [broken(error)])
+    return examine(program, taken)
 
 
 class _Script:
@@ -178,10 +196,7 @@ class _Script:
             self._until_loop()
         taken: dict[str, str] = {}
         made: dict[str, Any]
-        if loops:
-            made = self._of_loops(loops, taken)
-        else:
-            made = self._of_names(named, taken)
+        made = self._of_loops(loops, taken) if loops else self._of_names(named, taken)
         models = [n for n, v in self.space.items() if _is_model(v) and not n.startswith("_")]
         model = named.get("model") or next(iter(models), None)
         if model:
@@ -189,7 +204,7 @@ class _Script:
             with suppress(Exception):
                 made["predict"] = scores_of(self.value(model))
         if "evaluate" in named or (found := self._evaluation()):
-            text = named["evaluate"] if "evaluate" in named else found
+            text = named.get("evaluate", found)
             text = text if text.endswith(")") else f"{text}()"
             made["evaluate"] = lambda: self.value(text)
             taken["evaluation"] = text
@@ -236,7 +251,15 @@ class _Script:
         body = [n for n in loop.body if not _shows(n) or _UPDATE.search(ast.unparse(n))]
         models = [re.escape(n) for n, v in self.space.items() if _is_model(v)]
         calls = re.compile("|".join([_MODEL.pattern, *(rf"\b{n}\b *[.(]" for n in models)]))
-        cut = next((k for k, n in enumerate(body) if calls.search(ast.unparse(n))), 0)
+        learned = {n for n in _written(body) if _holds_floats(self.space.get(n))}
+        cut = next(
+            (
+                k
+                for k, n in enumerate(body)
+                if calls.search(ast.unparse(n)) or learned & {*_names(n, ast.Load)}
+            ),
+            0,
+        )
         first, rest = body[:cut], body[cut:]
         counts = [n for n in rest if _is_count(n)]
         rest = [n for n in rest if n not in counts and not _is_report(n)]
@@ -337,6 +360,19 @@ def _names(node: ast.AST, context: type) -> list[str]:
     every: list[Any] = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
     every.sort(key=lambda n: (n.lineno, n.col_offset))
     return [n.id for n in every if isinstance(n.ctx, context)]
+
+
+def _written(body: Body) -> set[str]:
+    """The names that statements write to, or into."""
+    targets: list[Any] = []
+    for node in (n for one in body for n in ast.walk(one)):
+        targets += node.targets if isinstance(node, ast.Assign) else []
+        targets += [node.target] if isinstance(node, ast.AugAssign) else []
+    return {name.id for one in targets for name in ast.walk(one) if isinstance(name, ast.Name)}
+
+
+def _holds_floats(value: Any) -> bool:
+    return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
 
 
 def _as_array(value: Any) -> Any:

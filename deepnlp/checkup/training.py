@@ -5,8 +5,8 @@ from typing import Any
 
 from deepnlp.checkup import batches, courses, scores, steps
 from deepnlp.checkup.forms import program_of
-from deepnlp.checkup.program import Program
-from deepnlp.checkup.report import NOT_TRIED, Cause, Report, Row, UntriedError, row_of
+from deepnlp.checkup.program import Program, StepError
+from deepnlp.checkup.report import NOT_TRIED, Cause, Report, Row, UntriedError, cause, row_of
 
 EXPERIMENTS: dict[str, Callable[[Program], Iterator[Cause | str]]] = {
     "targets": batches.check_targets,
@@ -19,6 +19,7 @@ EXPERIMENTS: dict[str, Callable[[Program], Iterator[Cause | str]]] = {
     "what moves": steps.check_moves,
     "own gradient": steps.check_own_gradient,
     "direction": steps.check_direction,
+    "update rule": steps.check_rule,
     "length of a step": steps.check_size,
     "random numbers": steps.check_randomness,
     "state": steps.check_state,
@@ -90,7 +91,11 @@ def check_training(
     """
     known = {"step": step, "loss": loss, "predict": predict, "weights": weights}
     known |= {"begin": begin, "end": end}
-    return examine(program_of(model, batches, optimizer, evaluate, known))
+    try:
+        program = program_of(model, batches, optimizer, evaluate, known)
+    except StepError as error:
+        return Report(getattr(step or model, "__name__", type(model).__name__), [broken(error)])
+    return examine(program)
 
 
 def examine(program: Program, taken: dict[str, str] | None = None) -> Report:
@@ -109,6 +114,13 @@ def examine(program: Program, taken: dict[str, str] | None = None) -> Report:
     finally:
         program.reset()
     return Report(program.name, rows, taken or {}, program.steps)
+
+
+def broken(error: StepError) -> Row:
+    """Return the row of a step that cannot be made at all."""
+    is_whole = "Cannot cast" in str(error) and "int" in str(error)
+    name = "weights are whole numbers" if is_whole else "the step ends in an error"
+    return row_of("step", [cause(name, name="a weight", kind="whole numbers", error=error)])
 
 
 def _tried(name: str, experiment: Callable[[Program], Any], program: Program) -> Row:

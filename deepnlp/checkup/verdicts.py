@@ -83,9 +83,8 @@ def _level(history: Rows, result: Result | None, metric: str) -> Iterator[Cause 
     if V and best > V:
         yield cause("worse than guessing", perplexity=best, V=V)
         return
-    levels = {
-        n: f["valid"] for n, f in (result.baselines if result else {}).items() if f.get("valid")
-    }
+    baselines = result.baselines if result is not None else {}
+    levels = {n: float(f["valid"] or 0) for n, f in baselines.items() if f.get("valid")}
     unigram = levels.get("unigram")
     if unigram and best > 0.97 * unigram:
         yield cause("only frequencies are learned", perplexity=best, unigram=unigram)

@@ -12,8 +12,7 @@ examples:
 from pathlib import Path
 from typing import Annotated, Any
 
-from deepnlp.checkup.scripts import program_of_file
-from deepnlp.checkup.training import examine
+from deepnlp.checkup.scripts import check_file
 from deepnlp.checkup.verdicts import check_run
 from deepnlp.cli.apart import apart
 from deepnlp.cli.shared import Answer, Flag
@@ -55,9 +54,8 @@ def run(
         report = check_run(target)
         text, first, facts = str(report), report.failure().splitlines()[0], report.to_dict()
     else:
-        text, first, facts = apart(
-            _verdict, target, step, model, batches, evaluate, seconds=seconds
-        )
+        named = {"step": step, "model": model, "batches": batches, "evaluate": evaluate}
+        text, first, facts = apart(_verdict, target, named, seconds=seconds)
     if not quiet:
         print(text)
     elif not facts["ok"]:
@@ -65,6 +63,6 @@ def run(
     return Answer(facts, code=0 if facts["ok"] else 1)
 
 
-def _verdict(*given: Any) -> tuple[str, str, dict[str, Any]]:
-    report = examine(*program_of_file(*given))
+def _verdict(target: str, named: dict[str, str | None]) -> tuple[str, str, dict[str, Any]]:
+    report = check_file(target, **named)
     return str(report), report.failure().splitlines()[0], report.to_dict()

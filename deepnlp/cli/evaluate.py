@@ -96,7 +96,7 @@ def run(
         adaptive["cache"] = cache_perplexity(loaded, ids, cache, cache_flatness, cache_share)
     if dynamic is not None:
         adaptive["dynamic"] = dynamic_perplexity(loaded, ids, text.train, dynamic, dynamic_decay)
-    value = perplexity(loaded, ids, batch_size)
+    of_model = perplexity(loaded, ids, batch_size)
     if baselines:
         levels = levels_of(loaded.targets(text.train), {split: targets}, loaded.output_size)
         simpler = {name: values[split] for name, values in levels.items()}
@@ -108,12 +108,16 @@ def run(
         "batch_size": batch_size,
         "targets": len(ids) - 1,
         "unknown": unknown,
-        "perplexity": value,
-        **(bits := text.bits(split, value)),
+        "perplexity": of_model,
+        **(bits := text.bits(split, of_model)),
         "adaptive": adaptive,
         "baselines": simpler,
     }
-    shown = {"model": value, **simpler, **{f"model, {name}": adaptive[name] for name in adaptive}}
+    shown = {
+        "model": of_model,
+        **simpler,
+        **{f"model, {name}": adaptive[name] for name in adaptive},
+    }
     _draw(shown, "perplexity", split, figure)
     rows = [[name, f"{value:.2f}"] for name, value in shown.items()]
     rows += [[name.replace("_", " "), f"{value:.3f}"] for name, value in bits.items()]

@@ -22,7 +22,7 @@ from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject
 
-TRACE = 1e-4
+TRACE = 3e-4
 """An error no larger than this comes from a small constant, not from a wrong formula."""
 
 

@@ -17,9 +17,8 @@ from deepnlp.generation.writing import (
 )
 
 __all__ = [
-    "LINE_MEMORY", "Alignment", "Hypothesis", "Lens", "Sampler", "Sampling", "Translation",
-    "align", "apply_temperature", "beam_search", "draw", "gates", "generate", "generate_batch",
+    "LINE_MEMORY", "Alignment", "Hypothesis", "Lens", "Sampler", "Sampling", "Translation", "align",
+    "apply_temperature", "beam_search", "draw", "gates", "generate", "generate_batch",
     "generate_ids", "generate_many", "greedy_search", "induction", "keep_top_k", "keep_top_p",
-    "lens", "look", "sample_search", "text_pieces", "tokenize_prompt", "translate",
-    "vocabulary_of",
+    "lens", "look", "sample_search", "text_pieces", "tokenize_prompt", "translate", "vocabulary_of",
 ]  # fmt: skip

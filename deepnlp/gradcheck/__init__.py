@@ -20,7 +20,7 @@ was found.
 
 from deepnlp.gradcheck.causes import CAUSES, Cause
 from deepnlp.gradcheck.checker import METHODS, check_gradients
-from deepnlp.gradcheck.checks import compare
+from deepnlp.gradcheck.comparing import compare
 from deepnlp.gradcheck.numeric import numerical_gradient
 from deepnlp.gradcheck.report import SCHEMA, VERSION, Check, Report, Row
 from deepnlp.gradcheck.rules import TOLERANCES

@@ -14,18 +14,21 @@ import numpy
 
 from deepnlp.backend import Generator
 from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck.adapters import BackwardError
 from deepnlp.gradcheck.causes import Cause, say
 from deepnlp.gradcheck.cells import text_of
 from deepnlp.gradcheck.checks import (
-    Comparison,
     check_behaviour,
     compare_forward,
+    failed_row,
     ignores_dout,
     not_finite,
 )  # fmt: skip
+from deepnlp.gradcheck.comparing import Comparison
 from deepnlp.gradcheck.doubles import in_float64
 from deepnlp.gradcheck.engines import assignment, is_operation, operations
-from deepnlp.gradcheck.explaining import accept_means, explain, explain_as_sums
+from deepnlp.gradcheck.epsilon import note_epsilon
+from deepnlp.gradcheck.explaining import Diagnosis, accept_means, explain, explain_as_sums
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
 from deepnlp.gradcheck.rules import INTENDED
 from deepnlp.gradcheck.subject import Subject
@@ -125,11 +128,16 @@ def check_gradients(
             subject.draw_states(rng)
             subject.draw_weights(rng)
             comparison = Comparison(subject, method, rng, tolerance)
-            report = not_finite(subject, method) or _check(comparison)
+            diagnosis = None if method == "direction" else _diagnosis
+            report = not_finite(subject, method) or _check(comparison, diagnosis)
             if reference is not None:
                 compare_forward(report, subject, reference)
             report.strict = strict
             return report
+        except BackwardError as error:
+            check = Check("backward", False, str(error).removeprefix("check_gradients: "))
+            row = failed_row(subject, check, c.UNKNOWN)
+            return Report(subject.name, "central", 0.0, [row], [check], strict=strict)
         except SystemExit as error:
             ended = f"its code ended the program with sys.exit({error.code!r})"
             raise RuntimeError(f"{subject.name}: {ended}") from error
@@ -145,7 +153,12 @@ def _doubles(given: Any) -> Any:
     return in_float64(sys.modules["torch"]) if "torch" in sys.modules else nullcontext()
 
 
-def _check(comparison: Comparison) -> Report:
+def _diagnosis(*given: Any) -> None:
+    """The diagnosis, which is large, and not needed while all is right."""
+    import_module("deepnlp.diagnosis").diagnose(*given)
+
+
+def _check(comparison: Comparison, diagnosis: Diagnosis | None) -> Report:
     """Everything but the outputs."""
     subject, is_along = comparison.subject, comparison.method == "direction"
     analytic = subject.analytic_gradients()
@@ -155,7 +168,7 @@ def _check(comparison: Comparison) -> Report:
     if not subject.caller.needs_gradients and ignores_dout(subject, analytic):
         subject.weights = [numpy.ones_like(w) for w in subject.weights]
         analytic = subject.analytic_gradients()
-        remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1", 1))
+        remarks.append(Check("dout", True, say("ignores dout", names=", ".join(analytic)), 1))
     if (cost := subject.caller.way.cost) is not None:
         remarks.append(Check("cost", True, say("cost", cost=cost.title)))
     checks: list[Check] = []
@@ -178,8 +191,9 @@ def _check(comparison: Comparison) -> Report:
         rows = comparison.rows_for_sizes() or comparison.rows_elsewhere() or rows
     if not any(row.is_wrong for row in rows) and not (is_along or kinks):
         remarks += comparison.note_elsewhere(rows)
+    note_epsilon(subject, rows)
     if any(row.is_wrong for row in rows):
-        remarks += _explain(comparison, rows, failed)
+        remarks += _explain(comparison, rows, failed, diagnosis)
     if not is_along and any(row.is_wrong for row in rows):
         with suppress(Exception):  # a file that backward writes is left as these inputs leave it
             subject.analytic_gradients()
@@ -195,16 +209,18 @@ def _check(comparison: Comparison) -> Report:
     return Report(subject.name, used, comparison.tolerance, rows, checks, subject.sources(), runs)
 
 
-def _explain(comparison: Comparison, rows: list[Row], failed: list[Row]) -> list[Check]:
+def _explain(
+    comparison: Comparison, rows: list[Row], failed: list[Row], diagnosis: Diagnosis | None
+) -> list[Check]:
     """Give wrong rows their causes, and say where gradients of weights are means."""
-    subject, is_along = comparison.subject, comparison.method == "direction"
-    shapes = [w.shape for w in subject.weights] if not is_along else []
+    subject = comparison.subject
+    shapes = [w.shape for w in subject.weights] if diagnosis is not None else []
     means = accept_means(subject, rows) if any(shapes) else []
     if any(row.is_wrong for row in rows) and not _is_of_operation(subject, rows):
-        explain(subject, rows, failed, is_along)
+        explain(subject, rows, failed, diagnosis)
     as_sums = []
-    if shapes and all(shapes):
-        as_sums = explain_as_sums(subject, rows, failed, comparison.tolerance)
+    if shapes and all(shapes) and diagnosis is not None:
+        as_sums = explain_as_sums(subject, rows, failed, comparison.tolerance, diagnosis)
     return as_sums or means
 
 
@@ -223,7 +239,7 @@ def _missing(subject: Subject, held: Any) -> Row:
 
 
 def _is_of_operation(subject: Subject, rows: list[Row]) -> bool:
-    """Whether a single operation of an engine is wrong; then it is the cause of wrong rows."""
+    """Return whether a single operation of an engine is wrong, and so the cause of wrong rows."""
     causes = _causes_of_operation(subject) if subject.caller.is_engine else []
     is_of_torch = any(map(is_tensor, subject.caller._results))  # all else is autograd's
     is_known = bool(causes) and (is_of_torch or causes[0].name != c.UNKNOWN)
@@ -233,7 +249,7 @@ def _is_of_operation(subject: Subject, rows: list[Row]) -> bool:
 
 
 def _causes_of_operation(subject: Subject) -> list[Cause]:
-    """Of an operation that overwrites, and of the first that goes backward wrong by itself."""
+    """Return the causes of an operation that overwrites, and of the first wrong one."""
     is_one = is_operation(subject.caller.code.forward) or subject.caller.code.in_torch is not None
     found, overwriting = [] if is_one else operations(subject.raw_forward), list[Any]()
     causes = list[Cause]()

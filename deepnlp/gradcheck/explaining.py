@@ -1,5 +1,6 @@
-"""Why a gradient is wrong: the diagnosis is asked, and what else is known is added."""
+"""Why a gradient is wrong: a diagnosis is asked, and what else is known is added."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy
 
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause, say
-from deepnlp.gradcheck.checks import compare
+from deepnlp.gradcheck.comparing import compare
 from deepnlp.gradcheck.names import STATE, WEIGHT
 from deepnlp.gradcheck.report import Check, Row
 from deepnlp.gradcheck.shapes import reason_for_shape
@@ -15,22 +16,30 @@ from deepnlp.gradcheck.subject import Subject, in_numpy_form
 from deepnlp.gradcheck.variables import Input
 from deepnlp.gradcheck.walking import copy_of, is_real, near, states_kept
 
+Diagnosis = Callable[[Subject, list[Row], list[Row]], None]
+"""Gives wrong rows their causes; the second rows are those of checks that failed."""
 
-def explain(subject: Subject, rows: list[Row], failed: list[Row], is_along: bool) -> None:
-    """Give wrong rows their causes; along a direction the diagnosis is not asked."""
+
+def explain(
+    subject: Subject, rows: list[Row], failed: list[Row], diagnosis: Diagnosis | None
+) -> None:
+    """Give wrong rows their causes; along a direction there is no diagnosis."""
     lines = subject.caller.lines
     if lines is not None:
         bad = next(row for row in rows if row.is_wrong)
-        bad.causes = [_named(subject, bad, lines.told(bad, rows))]
+        bad.causes = [_named(subject, bad, lines.told(bad, rows), diagnosis)]
         return
-    if not is_along:
-        _diagnose(subject, rows, failed)
+    if diagnosis is not None:
+        _diagnose(subject, rows, failed, diagnosis)
     not_linear = [row.causes[0] for row in failed if row.name == "linear in dy"]
     for row in [row for row in rows if row.is_wrong]:
         unknown = not row.causes or row.causes[0].name == c.UNKNOWN
         if subject.returns_nothing and row.name in subject.input_names:
             told = say("returned None", name=row.name)
             row.causes = [Cause(c.ZERO, f"{subject.name}: {told}")]
+        elif row.note and (other := _exchanged(row, rows)):
+            told = say("exchanged", name=row.name, other=other.name)
+            row.causes = [Cause(c.EXCHANGED, f"{subject.name}: {told}")]
         elif row.note:
             cause, reason = reason_for_shape(subject, row)
             first = row.causes[0] if row.causes else Cause(cause, f"{subject.name}: {row.note}")
@@ -39,27 +48,30 @@ def explain(subject: Subject, rows: list[Row], failed: list[Row], is_along: bool
             row.causes = not_linear + row.causes
 
 
-def _named(subject: Subject, row: Row, first: Cause) -> Cause:
+def _exchanged(row: Row, rows: list[Row]) -> Row | None:
+    """The other wrong row whose gradient stands in the place of this one, of another shape."""
+    return next((r for r in rows if r.is_wrong and near(row.analytic, r.numeric, 1e-5)), None)
+
+
+def _named(subject: Subject, row: Row, first: Cause, diagnosis: Diagnosis | None) -> Cause:
     """The cause of the first wrong value of lines, if one is found for the lines behind it."""
     known = replace(row)
     with states_kept():
         twin = in_numpy_form(subject, row.name)
-        if twin is None:
+        if twin is None or diagnosis is None:
             return first
-        _diagnose(twin, [known], [])
+        _diagnose(twin, [known], [], diagnosis)
     named = known.causes[0] if known.causes else first
     if named.name == c.UNKNOWN:
         return first
     return replace(named, evidence=f"{named.evidence}; {first.evidence}", place=first.place)
 
 
-def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
+def _diagnose(subject: Subject, rows: list[Row], failed: list[Row], diagnosis: Diagnosis) -> None:
     """Look for causes; a gradient that the diagnosis cannot work with has none."""
     subject = in_numpy_form(subject) or subject
     try:
-        from deepnlp.diagnosis import diagnose  # large, and not needed while all is right
-
-        diagnose(subject, rows, failed)
+        diagnosis(subject, rows, failed)
     except Exception as error:  # the verdict on the gradients stands without it
         told = f"{subject.name}: the diagnosis ended in {type(error).__name__}: {error}"
         for row in rows:
@@ -107,7 +119,7 @@ def _is_weights_name(name: str) -> bool:
 
 
 def explain_as_sums(
-    subject: Subject, rows: list[Row], failed: list[Row], tolerance: float
+    subject: Subject, rows: list[Row], failed: list[Row], tolerance: float, diagnosis: Diagnosis
 ) -> list[Check]:
     """Look for causes again where gradients of weights are means, if more is known then."""
     means, told = _means(subject, rows) if _count_vague(rows) else ({}, [])
@@ -121,7 +133,7 @@ def explain_as_sums(
         for row in rows
     ]
     subject.means = means
-    _diagnose(subject, again, failed)
+    _diagnose(subject, again, failed, diagnosis)
     if _count_vague(again) >= _count_vague(rows):
         subject.means = {}
         return []

@@ -58,7 +58,7 @@ def _two(name: str, layer: Any, forward: Any, backward: Any, inputs: Any, named:
 
 def _pair(given: Any, inputs: Any, named: Any) -> Adapter | None:
     """Two functions; or a function of arrays, and a class of which the ``apply`` goes back."""
-    if not isinstance(given, tuple | list):
+    if not isinstance(given, tuple | list) or hasattr(given, "forward"):
         return None
     if len(given) != 2 or not all(map(callable, given)):
         raise TypeError(say("pair"))

@@ -11,6 +11,7 @@ import contextlib
 import io
 import linecache
 import math
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -21,8 +22,8 @@ from typing import Any
 import numpy
 
 from deepnlp.gradcheck.causes import UNKNOWN, Cause, say
-from deepnlp.gradcheck.cells import text_of
-from deepnlp.gradcheck.names import DATA, GRAD, GRADIENT, LOSSES
+from deepnlp.gradcheck.cells import text_of, without_commands
+from deepnlp.gradcheck.names import DATA, GRAD, GRADIENT, GRADS, LOSSES, PARAMS
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.rules import error_of, sizes
 from deepnlp.gradcheck.translating import (
@@ -69,11 +70,13 @@ class Lines:
         The name of each gradient.
     places : dict of str to str
         The line that computes each gradient.
+    codes : list of code
+        Of each line.
     """
 
     def __init__(self, text: str | Path, names: Names, table: Mapping[str, str]) -> None:
         file = str(text) if isinstance(text, Path) else "<lines>"
-        source = text_of(text) if isinstance(text, Path) else text
+        source = text_of(text) if isinstance(text, Path) else without_commands(text)
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         self._rng = numpy.random.default_rng(0x5EED)
         self._names = {"np": numpy, **names}
@@ -82,7 +85,7 @@ class Lines:
         self._states = generators([])
         self._body = body = _unrolled(ast.parse(source, file).body)
         self._file = file
-        self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
+        self.codes = [compile(ast.Module([node], []), file, "exec") for node in body]
         self._assigned = [sorted(names_of(node)[1] | written_in(node)) for node in body]
         self._read = dict[str, list[tuple[int, set[str]]]]()  # by line
         self._writing = dict[str, list[ast.stmt]]()  # the statements that write a name
@@ -96,10 +99,14 @@ class Lines:
         pairs = {**_pairs(end), **table}
         last = {name: k for k, some in enumerate(self._assigned) for name in some}
         order = sorted(pairs, key=lambda name: last.get(_root(pairs[name]), -1))
-        known = [n for n in order if _root(n) in end]
+        rounds = [n for one in body for n in ast.walk(one) if isinstance(n, ast.For)]
+        passing = {name for one in rounds for name in names_of(one.target)[1]}
+        held = {id(eval(n, end)) for n in pairs if not n.isidentifier() and _root(n) in end}
+        known = [n for n in order if _root(n) in end]  # but a loop's name for what a list holds
+        known = [n for n in known if n not in passing or id(end[n]) not in held]
         losses = [name for name in LOSSES if name in last and _is_loss(end.get(name))]
         self.loss = max(losses, key=lambda name: len(self._reads(name)), default="")
-        self._output = self.loss or (known[0] if known else "")
+        self._output = self.loss or next((n for n in known if n.isidentifier()), "")
         if not self._output:
             raise ValueError(say("no lines", file=file))
         self._until = last.get(self._output, -1) + 1
@@ -142,7 +149,7 @@ class Lines:
         self._first = self._scalar(end)
 
     def _clips(self, k: int) -> bool:
-        """Whether a line changes gradients by a number that is computed from gradients."""
+        """Return whether a line changes gradients by a number that is computed from gradients."""
         node, gradients = self._body[k], {_root(self._pairs[n]) for n in self._checked}
         read = set().union(*(names_of(n)[0] for n in ast.walk(node) if isinstance(n, ast.stmt)))
         is_named = any("clip" in ast.unparse(n) for n in ast.walk(node) if isinstance(n, ast.Call))
@@ -161,14 +168,14 @@ class Lines:
         self._evaluate(self._run(moved, self._until))
 
     def _is_inner(self, name: str) -> bool:
-        """Whether a value is computed, before the loss, from others that are checked."""
+        """Return whether a value is computed, before the loss, from others that are checked."""
         end = self._writing[self._output][-1].lineno if self._output in self._writing else 0
         return bool(
             self._reads(_root(name), end) & {_root(n) for n in self._checked} - {_root(name)}
         )
 
     def unpaired(self) -> list[str]:
-        """What reaches the loss and has no gradient, though it is computed from nothing else."""
+        """Yield the values that reach the loss without a gradient, computed from nothing else."""
         end = self._run({}, self._until)
         known = {_root(n) for n in (*self._checked, *self._pairs.values())} | {"np", self._output}
         inside = {n: v for n, v in end.items() if n not in known and not n.startswith("_")}
@@ -180,7 +187,7 @@ class Lines:
         return [path for path in own if path in self._spots and self._reaches(path, end)]
 
     def _reaches(self, path: str, names: Names) -> bool:
-        """Whether the loss is another with other numbers."""
+        """Return whether the loss is another with other numbers."""
         value = numpy.asarray(eval(path, names), dtype="float64")
         step = 0.125 * numpy.cos(numpy.arange(value.size)).reshape(value.shape)
         with contextlib.suppress(Exception), numpy.errstate(all="ignore"):
@@ -295,7 +302,7 @@ class Lines:
 
     def _run_line(self, k: int, names: Names) -> None:
         try:
-            exec(self._codes[k], names)
+            exec(self.codes[k], names)
         except NameError as error:
             name = getattr(error, "name", "")
             output = next((v for v in names if name in gradient_names(v)), None)
@@ -312,7 +319,7 @@ def _root(path: str) -> str:
 
 
 def _is_loss(value: Any) -> bool:
-    """Whether it is a single number with a fraction: 2 may be the number of layers."""
+    """Return whether a value is a single number with a fraction: 2 may be the number of layers."""
     value = plain(value)
     return numpy.size(value) == 1 and getattr(numpy.asarray(value).dtype, "kind", "") == "f"
 
@@ -375,22 +382,58 @@ def _copied(value: Any) -> Any:
 def _pairs(names: Names) -> dict[str, str]:
     """The name of the gradient of every array that has one."""
     found: dict[str, str] = {}
-    dicts = {name: value for name, value in names.items() if isinstance(value, dict)}
-    for name, value in dicts.items():  # parameters["W1"], and grads["dW1"]
-        for other, grads in dicts.items():
-            known = [(k, g) for k in value for g in gradient_names(k) if g in grads]
-            found |= {f"{name}[{k!r}]": f"{other}[{g!r}]" for k, g in known}
     for name, value in names.items():
+        found |= _twins(name, value, names)
         if is_node(value) and getattr(value, name_of(GRAD, value)) is not None:
             found.setdefault(name, f"{name}.{name_of(GRAD, value)}")
         if not (is_box(value) or isinstance(value, numpy.ndarray | numpy.generic | float)):
             continue
         array = numpy.asarray(plain(value))
-        for other in gradient_names(name) if array.dtype.kind in "fiu" else ():
+        for other in _names_of_gradient(name) if array.dtype.kind in "fiu" else ():
             if other in names:
                 found.setdefault(name, other)
     exact = {grad for name, grad in found.items() if name in grad}  # da is that of a, not of A
     return {n: grad for n, grad in found.items() if n in grad or grad not in exact}
+
+
+def _names_of_gradient(name: str) -> list[str]:
+    """The usual names, and those that are usual in scripts: ``gW``, ``delta_W``, ``nabla_w``."""
+    forms = ("g{}", "delta_{}", "nabla_{}")
+    return [*gradient_names(name), *(f.format(n) for f in forms for n in (name, name.lower()))]
+
+
+def _twins(name: str, value: Any, names: Names) -> dict[str, str]:
+    """The numbers in a dict, list or object, each with that at the same place of its twin.
+
+    So ``parameters["W1"]`` has its gradient in ``grads["dW1"]``, ``Ws[0]`` in ``dWs[0]``, and
+    ``net.W`` in ``net.dW``.
+    """
+    if callable(value) or isinstance(value, types.ModuleType | numpy.ndarray):
+        return {}
+    paths = [path.removeprefix(name) for path in _paths(name, value)][:_MANY]
+    if not paths or paths == [""]:
+        return {}
+    alike = {*_names_of_gradient(name), *(GRADS if name in PARAMS else ())} & {*names}
+    others = [other for other, one in names.items() if type(one) is dict is type(value)]
+    found: dict[str, str] = {}
+    for other in [*alike, *others, name]:
+        for path in paths:
+            for twin in _at_place(path, is_alike=other in alike):
+                with contextlib.suppress(Exception):  # nothing is there
+                    gradient, held = eval(other + twin, names), eval(name + path, names)
+                    if numpy.shape(plain(gradient)) == numpy.shape(plain(held)):
+                        found.setdefault(name + path, other + twin)
+    return found
+
+
+def _at_place(path: str, is_alike: bool) -> list[str]:
+    """The places of the gradient for a place such as ``"['l1']['W']"``: the same, or ``dW``."""
+    named = re.fullmatch(r"(.*?)(\['|\.)(\w+)('\])?", path)
+    if named is None:
+        return [path] if is_alike else []
+    before, start, key, end = named.groups(default="")
+    own = [before + start + one + end for one in gradient_names(key)]
+    return [path, *own] if is_alike else own
 
 
 def _like(old: Any, new: Any) -> Any:

@@ -10,7 +10,7 @@ PARAMS = ("params", "parameters", "weights", "param")
 
 CUSTOMARY = re.compile(
     r"((attn|attention|causal|pad(ding)?|key_padding|src|tgt|trg|memory|drop(out)?|x|input|valid|loss|seq|tril)_?)?"
-    r"masks?|(running|moving)_?\w+|means?|vars?|variances?|std|mu|eps(ilon)?|noise|(inv_?)?freqs?|rope|rotary|"
+    r"masks?|(running|moving)_?(mean|var|std|avg|average|mu|sigma|m|v|min|max|norm|count|stat)\w*|means?|vars?|variances?|std|mu|eps(ilon)?|noise|(inv_?)?freqs?|rope|rotary|"
     r"(sin|cos)(_(table|cached|cache))?|pe|pos(itional)?_?(enc(oding)?s?|table)|one_?hots?|labels?|targets?|"
     r"y_?(true|one_?hot)|(class|sample)_weights?|adj(acency)?|alibi|slopes|[hcs]_?0|[hcs]_?init|lengths|"
     r"(keep|drop)(_?(prob|mask))?|ts?",

@@ -38,6 +38,12 @@ INTENDED = "intended?"
 FLOAT32 = 1e-3
 """What a chain of operations in float32 may lose, relative to the largest entry."""
 
+EPSILON = 1e-5
+"""A constant in code that is smaller is there to keep a logarithm or a division finite."""
+
+SHIFT = 1e3
+"""A gradient may be off by so many times such a constant, of its largest entry: 1 / y counts."""
+
 
 class Rule(NamedTuple):
     """A rule that forgives.

@@ -98,6 +98,7 @@ class Subject(Function):
         self.not_checked: dict[str, str] = {}
         self.changed: list[str] = []
         self.returns_nothing = self._is_sorted = False
+        self._is_keyed = False  # whether backward returns gradients by their names
         self.means: dict[str, int] = {}  # whose gradients are means, over which axis of the data
         self.imaginary = dict[str, float]()  # parts of gradients that are no real numbers
         self._returnable: list[Attribute] = []  # weights whose gradient backward returns
@@ -292,7 +293,7 @@ class Subject(Function):
         return self.read_gradients()
 
     def backward_again(self) -> bool:
-        """Whether a backward without a forward before it is refused."""
+        """Return whether a backward without a forward before it is refused."""
         try:
             self._backward(self._output_gradients())
         except Exception as error:
@@ -300,7 +301,7 @@ class Subject(Function):
         return False
 
     def _backward(self, dys: list[Any]) -> Any:
-        """What backward returns; the weights, which it may update, are put back afterwards."""
+        """Return the value of backward, and put back weights that it may update."""
         if self._is_sorted and not self._before:
             weights = (v for v in self.variables.values() if isinstance(v, Weight | Attribute))
             self._before = [(v, v.get()) for v in weights]
@@ -311,7 +312,7 @@ class Subject(Function):
         return [float(w) if w.ndim == 0 else asarray(w.copy()) for w in self.weights]
 
     def earlier_output_is_kept(self) -> bool:
-        """Whether an output stays what it was while another forward runs."""
+        """Return whether an output stays what it was while another forward runs."""
         self.restore()
         outputs = self.caller.forward(self.fresh_inputs())
         kept = on_host(outputs)
@@ -363,7 +364,7 @@ class Subject(Function):
         return {name: variable.source() for name, variable in self.variables.items()}
 
     def may_move(self, name: str) -> bool:
-        """Whether other numbers make sense: not for masks and answers among the inputs."""
+        """Return whether other numbers make sense: not for masks and answers among the inputs."""
         variable = self.variables[name]
         if not isinstance(variable, Input) or WEIGHT.search(variable.key):
             return True
@@ -372,10 +373,10 @@ class Subject(Function):
         return not (is_answer or CUSTOMARY.fullmatch(variable.key))
 
     def alone(self) -> list[str]:
-        """The inputs that have one entry along an axis of samples or steps."""
+        """The inputs that have one entry along an axis."""
         data = [v for v in self.variables.values() if isinstance(v, Input)]
         data = [v for v in data if not WEIGHT.search(v.key) and v.get().ndim > 1]
-        return [v.name for v in data if 1 in v.get().shape[:-1]]
+        return [v.name for v in data if 1 in v.get().shape]
 
     def change_whole_numbers(self) -> list[tuple[HostArray, HostArray]]:
         """Repeat an id where none repeats, and clear a mask's last entry where all are True.
@@ -433,6 +434,7 @@ class Subject(Function):
         without = [h for h in self._held if h.name not in self.variables]
         self._returnable = [h for h in without if h.is_float and h.is_array]
         given = parts(returned, self.caller.names_of_gradients, None)
+        self._is_keyed = bool(given) and all(part.is_key for part in given)
         for position, (path, value) in enumerate(list(leaves(self.inputs))):
             key = self.input_names[path[0]] if len(path) == 1 else str(path[-1])
             name = self._names[path]
@@ -488,7 +490,9 @@ class Subject(Function):
             v.path[:-1] == variable.path[:-1] for v in group if isinstance(v, Input)
         )
         is_local = bool(local_names(self.caller.code.backward) & set(gradient_names(key)))
-        is_loss = not self.caller.takes_gradients
+        is_loss = not self.caller.takes_gradients or (
+            self._is_keyed and all(w.size == 1 for w in self.weights)
+        )
         has_weights = any(
             not isinstance(v, Input) or WEIGHT.search(v.key) or len(v.path) > 1 for v in group
         )
@@ -500,7 +504,7 @@ class Subject(Function):
         )
 
     def _hand_over(self, returned: Any) -> None:
-        """What backward returned, to the inputs and weights it belongs to."""
+        """Assign what backward returned to its inputs and weights."""
         inputs = [v for v in self.variables.values() if isinstance(v, Input)]
         shape = inputs[0].get().shape if len(inputs) == 1 else None
         given = parts(returned, self.caller.names_of_gradients, shape)
@@ -526,7 +530,7 @@ class Subject(Function):
             variables[name].forced = held[source]
 
     def _fits(self, returned: Any) -> bool:
-        """Whether what backward returned can be gradients, the first one of the first input."""
+        """Return whether backward's values can be gradients, the first one of the first input."""
         inputs = [v for v in self.variables.values() if isinstance(v, Input)]
         given = parts(returned, [], None)
         if not inputs or not given or given[0].is_key:
@@ -539,7 +543,11 @@ class Subject(Function):
 
     def _look_at(self, held: Attribute) -> None:
         """An array without a gradient: a constant, or a weight whose gradient is missing."""
-        if held.kind == "truth values" or not self._influences(held):
+        if held.kind == "truth values":
+            return
+        if not self._influences(held):
+            if held.is_float and held.is_array and self._influences_elsewhere(held):
+                self.not_checked[held.name] = say("elsewhere alone")
             return
         if held.name in self._updates:
             self.not_checked[held.name] = say("changed by backward", name=held.name)
@@ -560,8 +568,21 @@ class Subject(Function):
         else:
             self.missing.append(held)
 
+    def _influences_elsewhere(self, held: Attribute) -> bool:
+        """Whether the outputs change with an array where the others hold other numbers."""
+        values = self.values()
+        moved = {n: 1.25 * v + 0.125 for n, v in values.items() if self.may_move(n)}
+        try:
+            with numpy.errstate(all="ignore"):
+                self.put(moved)
+                return self._influences(held)
+        except Exception:  # forward refuses them
+            return False
+        finally:
+            self.put(values)
+
     def _influences(self, held: Attribute) -> bool:
-        """Whether the outputs change with an array."""
+        """Return whether the outputs change with an array."""
         update = self._updates.pop(held.name, None)
         if held.is_array and not held.value.flags.writeable:
             return held.is_float
@@ -619,7 +640,7 @@ def _another(value: Any) -> Any:
 
 
 def _is_nothing(variable: Input) -> bool:
-    """Whether there is no gradient, or the number 0 of a whole number, such as an axis."""
+    """Return whether there is no gradient, or the number 0 of a whole number, such as an axis."""
     given, value = variable.returned, variable.get()
     is_zero = isinstance(given, int | float) and given == 0
     return given is None or bool(is_zero and value.size == 1 and value.item().is_integer())

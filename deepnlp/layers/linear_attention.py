@@ -163,10 +163,10 @@ class TimeLinearAttention(TimeScan):
         back = linear_attention_backward if self.watch is None else linear_attention_backward.plain
         dq, dk, dv, df, g = back(dy.reshape(v.shape), dh.reshape(S_0.shape), S, q, k, v, f)
         # past the end k is zero, and f is 1, whatever x is
-        da = [q.shape[-1] ** -0.5 * dq, where_ended(ended, 0, dk), dv]
+        parts = [q.shape[-1] ** -0.5 * dq, where_ended(ended, 0, dk), dv]
         if gate:  # f = sigmoid(a_f)^(1 / 16), whose slope is f (1 - sigmoid(a_f)) / 16
-            da.append(where_ended(ended, 0, df) * f * sigmoid(-gate[0]) / TEMPERATURE)
-        da = xp.concatenate([x.reshape(*x.shape[:2], self.H) for x in da], axis=-1)
+            parts.append(where_ended(ended, 0, df) * f * sigmoid(-gate[0]) / TEMPERATURE)
+        da = xp.concatenate([x.reshape(*x.shape[:2], self.H) for x in parts], axis=-1)
         return da, g.reshape(len(g), *dh.shape), S
 
     def decays(self, gate: Array | None, a: Array) -> Array:

@@ -45,6 +45,7 @@ class Recurrent(Layer):
     """
 
     gates = "h"
+    H: int
     products: Mapping[str, int] = MappingProxyType({})
     loop: Kernel[..., Steps] | None = None
     init_options: tuple[str, ...] = ()

@@ -72,7 +72,7 @@ class TimeStateSpace(TimeScan):
 
     def __init__(self, Wx: Any, b: Any, A_log: Any, skip: Any, stateful: bool = False) -> None:
         A_log = self._weight("A_log", A_log, "H S")
-        self.size = A_log.shape[1]
+        self.size: int = A_log.shape[1]
         super().__init__(Wx, b, stateful, "2H+2S", 2 * self.size)
         self.A_log = self._weight("A_log", A_log, "H S", H=self.H)
         self.skip = self._weight("skip", skip, "H", H=self.H)
@@ -130,7 +130,8 @@ class TimeStateSpace(TimeScan):
     def outputs(self, h: Array, saved: Any) -> Array:
         """Return y = sum_s h C + skip * v."""
         v, _, _, C = self._parts(saved[0])
-        return (h @ C[..., None])[..., 0] + self.skip.value * v
+        y: Array = (h @ C[..., None])[..., 0] + self.skip.value * v
+        return y
 
     def outputs_backward(self, dy: Array, h: Array, saved: Any) -> tuple[Array, Any]:
         """Return dh (T, N, H, S), and dv and dC."""

@@ -39,7 +39,7 @@ class RNNLM(LayeredModel):
         H, size of a hidden state; 8,8,4 for one a layer. The last is the H of the output.
     layers : int
         Number of recurrent layers.
-    cell : {"lstm", "gru", "rnn", "mogrifier"}, or a cell of one's own
+    cell : {"lstm", "gru", "rnn", "mogrifier"}, a scan's, or a cell of one's own
         Recurrent layer. A key of ``deepnlp.models.options.CELLS``, such as
         :func:`~deepnlp.models.options.cell_of_file` gives for a class in a file.
     tie : {"none", "tied", "tied+L"}

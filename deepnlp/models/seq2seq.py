@@ -97,7 +97,7 @@ class Seq2Seq(EncoderDecoder):
         H, size of a hidden state.
     layers : int
         Number of recurrent layers, of the encoder and of the decoder.
-    cell : {"lstm", "gru", "rnn", "mogrifier"}, or a cell of one's own
+    cell : {"lstm", "gru", "rnn", "mogrifier"}, a scan's, or a cell of one's own
         Recurrent layer. A key of ``deepnlp.models.options.CELLS``.
     context : {"start", "every"}
         Start: the encoder's state starts the decoder; every: it enters each step too (peeky). With

@@ -32,7 +32,7 @@ class Tagger(Model):
         H, size of a hidden state.
     layers : int
         Number of recurrent layers.
-    cell : {"lstm", "gru", "rnn", "mogrifier"}, or a cell of one's own
+    cell : {"lstm", "gru", "rnn", "mogrifier"}, a scan's, or a cell of one's own
         Recurrent layer. A key of ``deepnlp.models.options.CELLS``.
     bidirectional : bool
         Read from both ends, H units each. Otherwise h_t is only the state from left to right, and

@@ -52,7 +52,7 @@ def orthogonalised(G: Array, rounds: int = 5, coefficients: Coefficients = QUINT
            [ 0., -1.]])
     """
     a, b, c = coefficients
-    X = G.T if G.shape[0] > G.shape[1] else G  # X X^T should be the smaller of both products
+    X: Array = G.T if G.shape[0] > G.shape[1] else G  # X X^T should be the smaller of both products
     X = X / (xp.sqrt(xp.sum(X * X)) + xp.finfo(X.dtype).tiny)  # no singular value is above 1
     for _ in range(rounds):
         A = X @ X.T

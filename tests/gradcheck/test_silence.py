@@ -362,7 +362,7 @@ def test_lines_with_an_object_and_a_table():
     before = net.W.copy()
     report = check_gradients(text, x=normal(5, 4), net=net, gradients=table)
     assert report.ok, report
-    assert {row.name for row in report.rows} == {"x", "net.W"}
+    assert {row.name for row in report.rows} == {"x", "net.W", "net.b"}
     assert np.array_equal(net.W, before)
 
 

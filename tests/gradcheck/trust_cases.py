@@ -507,14 +507,51 @@ SINGLE = [*rows(_SINGLE, ["f4"], ["1.01", "2", "1.003"], ["1"], ["1"]),
           *rows(_SINGLE, ["f4"], ["1"], ["2", "1.01", "-1"], ["1"]),
           *rows(_SINGLE, ["f2"], ["2", "-1"], ["1"], ["1"])]  # fmt: skip
 
+# --- Scripts whose weights stand in lists, dicts and objects --------------------------------------
+
+_PAIRS = """
+report = S('''
+<0>
+h = np.tanh(x @ <1>)
+y = h @ <2>
+loss = ((y - t)**2).sum()
+dy = 2 * (y - t)
+q = h.T @ dy
+p = <4> * x.T @ (dy @ <2>.T * (1 - h**2))
+<3>
+''', x=normal(5, 4), t=normal(5, 2), A=normal(4, 6), B=normal(6, 2), np=np, types=types)
+"""
+_FORMS = [
+    ("Ws = [A, B]", "Ws[0]", "Ws[1]", "dWs = [p, q]"),
+    ("params = [A, B]", "params[0]", "params[1]", "grads = [p, q]"),
+    ("params = {'a': {'W': A}, 'b': {'W': B}}", "params['a']['W']", "params['b']['W']", "grads = {'a': {'W': p}, 'b': {'W': q}}"),
+    ("params = {'a': {'W': A}, 'b': {'W': B}}", "params['a']['W']", "params['b']['W']", "grads = {'a': {'dW': p}, 'b': {'dW': q}}"),
+    ("theta = {'W': A, 'V': B}", "theta['W']", "theta['V']", "grad_theta = {'W': p, 'V': q}"),
+    ("net = types.SimpleNamespace(W=A, V=B)", "net.W", "net.V", "net.dW, net.dV = p, q"),
+    ("W, V = A, B", "W", "V", "gW, gV = p, q"),
+    ("W, V = A, B", "W", "V", "delta_W, delta_V = p, q"),
+]  # fmt: skip
+PAIRED = {factor: [t for form in _FORMS for t in rows(_PAIRS, *([f] for f in form), [factor])]
+          for factor in ("2", "1")}  # fmt: skip
+_EPSILON = layer("self.x = x\nreturn <0>", "return dy * (<1>)", "Layer(), 0.1 + rng.random((4, 3))")
+EPSILON = [*rows(_EPSILON, ["np.log(x + 1e-10)", "np.log(x + 1e-7)", "np.log(x + 1e-6)"], ["1 / self.x"]),
+           *rows(_EPSILON, ["1 / (x + 1e-9)", "1 / (x + 1e-8)"], ["-1 / self.x**2"]),
+           *rows(_EPSILON, ["np.sqrt(x + 1e-7)"], ["0.5 / np.sqrt(self.x)"])]  # fmt: skip
+_BESIDE = layer(
+    "self.x = x\nreturn np.tanh(x) @ self.W + <0>",
+    "self.dW = np.tanh(self.x).T @ dy\nreturn dy @ self.W.T * (1 - np.tanh(self.x)**2)",
+    "Layer(W=<1> * normal(4, 3)), <2> * normal(5, 4), method='central'",
+)
+
 WRONG = {
+    "paired": PAIRED["2"],
     "fills": FILLS, "lost": LOST, "small": SMALL, "numbers": NUMBERS, "integers": INTEGERS, "rooms": ROOMS,
     "names": NAMED, "labels": LABELS, "scripts": SCRIPTS, "means": MEANS, "dout": DOUT, "hidden": HIDDEN,
     "single": SINGLE,
 }  # fmt: skip
 SAID = {
     "unpaired": UNPAIRED, "custom": CUSTOM, "lists": LISTS, "dout said": DOUT_SAID,
-    "hidden or said": HIDDEN_OR_SAID,
+    "hidden or said": HIDDEN_OR_SAID, "epsilon said": EPSILON,
 }  # fmt: skip
 
 # --- Right ones ---------------------------------------------------------------------------------
@@ -566,6 +603,8 @@ dW = x.T @ dy
 ''', x=normal(5, 4), t=normal(5, 2), W=normal(4, 2), np=np)
 """
 RIGHT = {
+    "paired right": PAIRED["1"], "epsilon": EPSILON,
+    "beside": [*rows(_BESIDE, ["1", "1e3"], ["1e-12", "1"], ["1e-12", "1e-8"])],
     "steps": [*rows(_CLIPPED, ["1"], _STEPS), _COST],
     "relu": [*rows(_RELU, ["f8", "f4"])],
     "sums": [*rows(_SUMS, ["f4"], [10, 100, 1000]), *rows(_SUMS, ["f2"], [4, 20])],

@@ -9,6 +9,8 @@ import pytest
 import deepnlp
 from deepnlp import kernels
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.gradflow import gradient_flow
+from deepnlp.gradflow.cells import step_jacobian
 from deepnlp.kernels import fast
 from deepnlp.layers import (
     MultiHeadAttention,
@@ -329,6 +331,22 @@ def test_a_state_of_a_fixed_size():
         deepnlp.layer.map_state(arrays.append, state)
         sizes.append(sum(array.size for array in arrays))
     assert {*sizes} == {36}
+
+
+@pytest.mark.parametrize("cell", SCANS)
+def test_the_microscope_looks_at_a_scan(cell):
+    model = RNNLM(9, 6, 6, layers=1, cell=cell, dropout=0.0, dtype="float64")
+    flow = gradient_flow(model, np.arange(100) % 9, steps=6, batch_size=2).layers[0]
+    gates = {"mingru": "z", "minlstm": "fi", "gla": "f", "ssm": "f", "mlstm": "of"}[cell]
+    assert [*flow.gates] == [*gates]
+    assert all(0 <= use.mean <= 1 for use in flow.gates.values())
+    assert not flow.weights
+    assert (flow.dh > 0).all()
+    assert (flow.jacobians is None) == (cell not in ("mingru", "minlstm"))
+    if cell == "mingru":  # a diagonal matrix, of what is kept
+        layer, x, h = model._layers()[2], np.ones((1, 6)), np.ones(6)
+        z = layer.gate_values(layer._input_product(x))["z"]
+        np.testing.assert_allclose(step_jacobian(layer, x[0], h), np.diag(1 - z[0]))
 
 
 def test_mistakes():

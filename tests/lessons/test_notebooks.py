@@ -106,6 +106,14 @@ def logged(name):
     return json.loads(text)
 
 
+def test_lesson_11_puts_the_solutions_of_lesson_10_together():
+    parts = FOLDER.joinpath("material/parts.py").read_text(encoding="utf-8")
+    (source,) = FOLDER.joinpath("solutions").glob("10_*.py")
+    for name in ("Heads", "Rotation", "LayerNorm", "Block"):
+        solution = source.read_text(encoding="utf-8").partition(f"class {name}Solution")[2]
+        assert f"class {name}" + solution.partition("\n\n\n")[0] in parts
+
+
 def test_lesson_9_has_the_sentences_of_the_logs():
     runs, shown = logged("short_sentences"), names_of_cell("09", "scaled = {")["scaled"]
     for score, figures in shown.items():

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.places import is_of_the_package, tree_of_file
+from deepnlp.gradcheck.places import is_of_the_package, tree_of_file
 
 _LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(numpy.__file__).parent))
 
 
 def is_foreign(code: CodeType) -> bool:
-    """Whether a code is not the learner's, but of a library or of this package."""
+    """Return whether a code is not the learner's, but of a library or of this package."""
     return _is_foreign(code.co_filename)
 
 

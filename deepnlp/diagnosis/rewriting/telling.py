@@ -5,11 +5,11 @@ import copy
 import math
 from collections.abc import Collection
 
-from deepnlp.diagnosis.places import shortened, source_of
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables, shape_of
 from deepnlp.diagnosis.rewriting.slots import Change
 from deepnlp.diagnosis.rewriting.wording import Setting, is_mask, worded
+from deepnlp.gradcheck.places import shortened, source_of
 
 _LONGEST = 140
 
@@ -93,7 +93,7 @@ def _lines(change: Change) -> list[int]:
 
 
 def _moved(change: Change) -> str:
-    """What a change says that moves a statement into a loop, or behind it."""
+    """Return the words for a change that moves a statement into a loop, or behind it."""
     puts = [(slot.node, new) for slot, new in change.puts if isinstance(new, ast.stmt)]
     if puts and isinstance(puts[0][0], ast.For) and isinstance(puts[0][1], ast.For | ast.If):
         loop, inner = puts[0][0], puts[0][1].body[-1]
