@@ -230,3 +230,9 @@ def test_all_text_is_escaped_and_an_old_page_stays_until_the_new_one_is_whole(tm
         write_page(path, "new", [], parts)
     assert path.read_text(encoding="utf-8") == html
     assert not re.search(r"\$[a-z]", html)
+
+
+def test_numbers_of_a_table_keep_what_they_say():
+    row = (3, 0.00042, 123456.7, True, None, 2.5)
+    cells = re.findall("<td[^>]*>([^<]*)", table(["a"] * 6, [row], "numbers"))
+    assert cells == ["3", "0.00042", "123,457", "True", "None", "2.5"]
