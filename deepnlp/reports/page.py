@@ -73,9 +73,10 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]], caption: st
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, int | float):
-        return f'<td class="number">{value:,.{0 if abs(value) >= 100 else 2}f}</td>'
-    return f"<td>{escape(str(value))}</td>"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"<td>{escape(str(value))}</td>"
+    text = f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 1000 else f"{value:.4g}"
+    return f'<td class="number">{text}</td>'
 
 
 def choice(label: str, panels: Iterable[tuple[str, str]]) -> str:

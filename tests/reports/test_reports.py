@@ -20,18 +20,8 @@ from tests.training.conftest import quick_figures  # noqa: F401
 EVIL = "<script>alert(\"1\")</script> & 'quote'"
 TINY = ["--epochs", "1", "--embed-size", "8", "--batch-size", "4"]
 LM = [*TINY, "--hidden-size", "8", "--layers", "1", "--time-size", "10", "--no-baselines"]
-GPT_TOO = [
-    "--layers",
-    "1",
-    "--heads",
-    "2",
-    "--context",
-    "32",
-    "--time-size",
-    "16",
-    "--schedule",
-    "constant",
-]
+GPT_TOO = ["--layers", "1", "--heads", "2", "--context", "32", "--time-size", "16"]
+GPT_TOO += ["--schedule", "constant"]
 SLOW = ("rnn", "tag", "pairs")
 ALWAYS = ["Learning curve", "Samples", "Gradients by layer", "Time and size", "Options"]
 WORDS = ["Nearest neighbours", "Map of the word vectors"]
@@ -43,7 +33,7 @@ KINDS = {
     ),
     "rnn": ([*LM, "--cell", "rnn"], [TEXT, *WORDS]),
     "gpt": (
-        [*TINY, "--model", "gpt", "--tokens", "bpe", "--vocab-size", "280", *GPT_TOO],
+        [*TINY, *GPT_TOO, "--model", "gpt", "--tokens", "bpe", "--vocab-size", "280"],
         [TEXT, *WORDS, "Attention"],
     ),
     "vectors": (["--task", "vectors", "--epochs", "1", "--embed-size", "8"], WORDS),
@@ -240,3 +230,9 @@ def test_all_text_is_escaped_and_an_old_page_stays_until_the_new_one_is_whole(tm
         write_page(path, "new", [], parts)
     assert path.read_text(encoding="utf-8") == html
     assert not re.search(r"\$[a-z]", html)
+
+
+def test_numbers_of_a_table_keep_what_they_say():
+    row = (3, 0.00042, 123456.7, True, None, 2.5)
+    cells = re.findall("<td[^>]*>([^<]*)", table(["a"] * 6, [row], "numbers"))
+    assert cells == ["3", "0.00042", "123,457", "True", "None", "2.5"]
