@@ -178,8 +178,12 @@ def check_input(p: Program) -> Seen:
 def _sum_of_rows(p: Program) -> Seen:
     """Whether the loss of a batch that is there twice is twice the loss."""
     batch = p.pair[0]
-    parts = [numbers(part) for part in batch]
-    if len(parts) < 2 or any(not part.ndim or len(part) != len(parts[0]) for part in parts):
+    parts = [numbers(part) for part in batch if hasattr(part, "dtype")]
+    if (
+        len(parts) != len(batch)
+        or len(parts) < 2
+        or any(not part.ndim or len(part) != len(parts[0]) for part in parts)
+    ):
         return
     double = tuple(
         _as(part, numpy.concatenate([n, n])) for part, n in zip(batch, parts, strict=True)
