@@ -1,7 +1,7 @@
 """Experiments with the batches alone: what the training is given to learn from."""
 
+import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy
@@ -261,12 +261,14 @@ def _rows(batch: Batch) -> Iterator[tuple[bytes, bytes]]:
 
 def _is_like_pixels(p: Program, x: Any) -> bool:
     """Whether whole numbers are taken as sizes and no ids: numbers between them are taken too."""
-    if not p.predicts or x.max() < 50:
+    if x.max() < 50 or x.ndim < 2 or x.shape[-1] < 3:
         return False
+    half = x.astype("float64") / 2 + 0.25
     try:
-        half = partial(p.predict, x.astype("float64") / 2 + 0.25)
         p.reset()
-        return bool(numpy.isfinite(half()).all()) and x.ndim > 1 and x.shape[-1] > 7
+        if p.predicts:
+            return bool(numpy.isfinite(p.predict(half)).all())
+        return math.isfinite(p.loss((half, *p.batches[0][1:])))
     except Exception:
         return False
     finally:

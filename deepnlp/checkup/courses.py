@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy
@@ -128,12 +129,19 @@ def _rates(rates: list[float], sizes: list[float], epoch: int) -> Seen:
         yield cause("the rate becomes zero", step=step)
     elif rates and rates[0] == 0 and max(rates) == 0:
         yield cause("the rate is zero")
-    elif len(rates) > epoch and rates[-1] > 4 * rates[0] > 0 and rates[-1] == max(rates):
+    elif len(rates) > epoch and rates[-1] > 1.5 * rates[0] > 0 and _grows(rates):
         yield cause("the rate rises", False, first=rates[0], last=rates[-1])
     elif rates and rates[0] > 0 and rates[-1] < 1e-3 * rates[0]:
         yield cause("the rate falls too fast", first=rates[0], last=rates[-1], n=len(rates))
     elif len(sizes) > 8 and positive and max(sizes[-3:]) < 1e-4 * max(sizes[:3]):
         yield cause("updates fade", first=max(sizes[:3]), last=max(sizes[-3:]), n=len(sizes))
+
+
+def _grows(rates: list[float]) -> bool:
+    """Whether a rate is multiplied again and again, and not added to, as in a warm-up."""
+    levels = list(dict.fromkeys(rates))
+    ratios = [b / a for a, b in pairwise(levels)]
+    return len(levels) > 2 and min(ratios) > 1.01 and max(ratios) < 1.02 * min(ratios)
 
 
 def _first_infinite(losses: list[float]) -> int:

@@ -183,7 +183,7 @@ class Program:
         """Which of some steps with one batch move a weight."""
         self.reset()
         before, moving = self.values(), list[bool]()
-        while len(moving) < PERIOD and not (any(moving) and len(moving) > moving.index(True) + 1):
+        while len(moving) < PERIOD and True not in moving[:-1]:
             self.take(self.pair[0])
             now = self.values()
             moving.append(
@@ -196,7 +196,7 @@ class Program:
     @property
     def period(self) -> int:
         """Steps of an update: more than one where gradients are added up on purpose."""
-        return self._moving.index(True) + 1 if any(self._moving) and not self.is_late else 1
+        return self._moving.index(True) + 1 if any(self._moving) else 1
 
     @property
     def is_late(self) -> bool:

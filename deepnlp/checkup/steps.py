@@ -29,6 +29,8 @@ SCALES = [4.0**k for k in range(-6, 8)]
 _VAGUE = {"the rule differs from the textbook", "the rule changes the gradients"}
 _VAGUE |= {"it is another rule", "the rule gives no number"}  # it may do more than a rule does
 
+_REMEMBERS = re.compile(r"momentum|velocit|\bmu\b|beta|\b0?\.9+\b|adam|rmsprop|adagrad", re.I)
+
 SHORT_SCALES = [4.0**k for k in range(-14, -6)]
 """Those that are tried where the loss falls at none of these."""
 
@@ -101,7 +103,10 @@ def check_own_gradient(p: Program) -> Seen:
     """Whether an update follows from its own batch, or from those before it too."""
     _expect_weights(p)
     if p.is_late:
-        yield cause("gradients of an earlier batch")
+        p.reset()
+        if p.take(p.pair[0]) == p.take(p.pair[0]):  # forward came before the update
+            yield cause("gradients of an earlier batch")
+        yield "each update is made in the next step"
         return
     a, b = _joined(p.by_first), _joined(p.by_second)
     if not a.any() or not b.any():
@@ -141,8 +146,8 @@ def check_rule(p: Program) -> Seen:
             yield from (one for one in report.causes if one.is_wrong and one.name not in _VAGUE)
             yield f"{report.subject}: {report.rows[0].note}"
     again = _joined(p.moved(p.pair[0], p.pair[0]))
-    named = p.source + type(p.optimizer).__name__
-    has_memory = _MEMORY.search(named) or getattr(p.optimizer, "momentum", 0)
+    named = _MEMORY.search(type(p.optimizer).__name__) or _REMEMBERS.search(p.source)
+    has_memory = named or getattr(p.optimizer, "momentum", 0)
     if has_memory and _joined(p.by_first).any() and numpy.array_equal(again, _joined(p.by_first)):
         yield cause("the optimizer begins anew")
     yield from _clipped_late(p)
