@@ -131,8 +131,13 @@ def _among_inputs(batches: list[Batch]) -> Seen:
     for batch in batches:
         t = _labels_of(batch)
         x = numbers(batch[0]) if t is not None and hasattr(batch[0], "dtype") else None
-        is_row = x is not None and x.ndim == 2 and t.ndim == 1 and len(x) == len(t)
-        if not is_row or len({*t.tolist()}) < 2:
+        if (
+            x is None
+            or t is None
+            or x.ndim != 2
+            or t.shape != x.shape[:1]
+            or len({*t.tolist()}) < 2
+        ):
             return
         here = {k for k in range(x.shape[1]) if (x[:, k] == t).all()}
         places = here if places is None else places & here

@@ -169,10 +169,11 @@ def _figures(p: Program) -> Seen:
     with suppress(Exception), _losses_noted(p, losses):
         figure = p.evaluate()
     p.reset()
-    values, sizes = (
-        (numpy.array(v, dtype=float) for v in zip(*losses, strict=True)) if losses else ([], [])
-    )
-    if len(losses) < 1 or not numpy.isfinite(values).all() or not math.isfinite(figure):
+    if not losses or not math.isfinite(figure):
+        return
+    table = numpy.array(losses, dtype=float)
+    values, sizes = table[:, 0], table[:, 1]
+    if not numpy.isfinite(values).all():
         return
     mean, weighted = values.mean(), (values * sizes).sum() / sizes.sum()
     if _is(figure, 2**mean) or _is(figure, 2**weighted):

@@ -201,7 +201,8 @@ def _sum_of_rows(p: Program) -> Seen:
 
 def _padding_counts(p: Program) -> Seen:
     """Whether other targets in the places that fill up rows change the loss."""
-    t = as_targets(p.pair[0][1]) if len(p.pair[0]) > 1 and hasattr(p.pair[0][1], "dtype") else None
+    is_pair = len(p.pair[0]) > 1 and hasattr(p.pair[0][1], "dtype")
+    t: Any = as_targets(p.pair[0][1]) if is_pair else None
     padding = _padding(p, t) if t is not None else None
     if padding is None or numpy.shape(p.pair[0][1]) != t.shape:
         return

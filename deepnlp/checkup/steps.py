@@ -147,7 +147,7 @@ def check_rule(p: Program) -> Seen:
             yield f"{report.subject}: {report.rows[0].note}"
     again = _joined(p.moved(p.pair[0], p.pair[0]))
     named = _MEMORY.search(type(p.optimizer).__name__) or _REMEMBERS.search(p.source)
-    has_memory = named or getattr(p.optimizer, "momentum", 0)
+    has_memory = bool(named) or bool(getattr(p.optimizer, "momentum", 0))
     if has_memory and _joined(p.by_first).any() and numpy.array_equal(again, _joined(p.by_first)):
         yield cause("the optimizer begins anew")
     yield from _clipped_late(p)
