@@ -198,7 +198,8 @@ def _losses_noted(p: Program, losses: list[tuple[float, int]]) -> Iterator[None]
         result = function(*given, **named)
         value = number(result)
         if not math.isnan(value) and len(given) > 1 and depth[0] == 1:
-            losses.append((value, int(numpy.size(numbers(given[-1])))))
+            t = numbers(given[-1])
+            losses.append((value, int((t >= 0).sum()) if t.dtype.kind == "i" else t.size))
         return result
 
     def called(function: Any, *given: Any, **named: Any) -> Any:

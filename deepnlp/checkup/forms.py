@@ -75,7 +75,8 @@ def program_of(
 def source_of(function: Any) -> str:
     """The lines of a function, or nothing."""
     try:
-        return inspect.getsource(inspect.unwrap(function))
+        is_code = inspect.iscode(function)
+        return inspect.getsource(function if is_code else inspect.unwrap(function))
     except (OSError, TypeError):
         return ""
 

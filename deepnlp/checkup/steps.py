@@ -4,6 +4,7 @@ import inspect
 import itertools
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Any
 import numpy
 
 from deepnlp.checkup.batches import texts_of
-from deepnlp.checkup.forms import is_module
+from deepnlp.checkup.forms import is_module, source_of
 from deepnlp.checkup.keeping import numbers
 from deepnlp.checkup.program import Batch, Program, Weight, same_batch
 from deepnlp.checkup.report import Cause, UntriedError, cause
@@ -30,6 +31,8 @@ _VAGUE = {"the rule differs from the textbook", "the rule changes the gradients"
 _VAGUE |= {"it is another rule", "the rule gives no number"}  # it may do more than a rule does
 
 _REMEMBERS = re.compile(r"momentum|velocit|\bmu\b|beta|\b0?\.9+\b|adam|rmsprop|adagrad", re.I)
+
+_MAKERS = {"default_rng", "RandomState", "seed", "manual_seed"}
 
 SHORT_SCALES = [4.0**k for k in range(-14, -6)]
 """Those that are tried where the loss falls at none of these."""
@@ -121,7 +124,9 @@ def check_own_gradient(p: Program) -> Seen:
     if not all(numpy.isfinite(v).all() for v in (a, b, c)):
         raise UntriedError("an update is not finite")
     share, own, rest = _fit(c, a, b)
-    is_apart = rest < 0.02 and abs(float(a @ b)) < 0.97 * _norm(a) * _norm(b)
+    sizes = numpy.abs(a[a != 0])
+    adapts = float(sizes.std()) < 0.3 * float(sizes.mean())  # as Adam does, and no gradient
+    is_apart = not adapts and rest < 0.02 and abs(float(a @ b)) < 0.97 * _norm(a) * _norm(b)
     if left := (_left_over(p) or _added_up(p)):
         yield cause("gradients are added up", share=left)
     elif _norm(c - b) <= 1e-3 * _norm(b):
@@ -182,7 +187,10 @@ def _clipped_late(p: Program) -> Seen:
 
 
 def _known(p: Program) -> list[Any]:
-    return [grad for grad, _ in _gradients(p)]
+    """The gradients that Parameters hold, or where there are none all that are known."""
+    owners = [holder.owner for holder in p.state.reached]
+    held = [numbers(one.grad) for one in owners if isinstance(one, Parameter)]
+    return held or [grad for grad, _ in _gradients(p)]
 
 
 def check_direction(p: Program) -> Seen:
@@ -262,7 +270,7 @@ def check_randomness(p: Program) -> Seen:
     p.take(p.pair[0])
     again = p.state.drawn
     p.reset()
-    if any(a != b and a == c for a, b, c in zip(after, before, again, strict=True)):
+    if any(a != b and a == c for a, b, c in zip(after, before, again, strict=True)) or _seeds(p):
         yield cause("a seed is set in each step")
     yield from _same_mask(p)
     yield "none drawn" if after == before else "drawn anew"
@@ -665,6 +673,25 @@ def _sideways(p: Program, d: list[Any], slope: float) -> Seen:
 
 
 # --- Random numbers -----------------------------------------------------------------------------
+
+
+def _seeds(p: Program) -> bool:
+    """Whether code that runs in a step makes a generator of one and the same seed."""
+    ran: set[Any] = set()
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and _MAKERS & {*frame.f_code.co_names}:
+            ran.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        p.take(p.pair[0])
+    finally:
+        sys.setprofile(before)
+        p.reset()
+    own = [code for code in ran if "site-packages" not in code.co_filename]
+    return any(re.search(r"(default_rng|RandomState|seed)\([^)\s]", source_of(c)) for c in own)
 
 
 def _same_mask(p: Program) -> Seen:
