@@ -217,7 +217,7 @@ def _order_of_labels(batches: list[Batch]) -> Seen:
 def _repeated_rows(batches: list[Batch]) -> Seen:
     for batch in batches:
         parts = [numbers(part) for part in batch if hasattr(part, "dtype")]
-        if any(p.ndim < 2 or len(p) < 4 or p.dtype.kind != "f" for p in parts[:1]):
+        if not parts or parts[0].ndim < 2 or len(parts[0]) < 4 or parts[0].dtype.kind != "f":
             return
         if not all((part == part[:1]).all() for part in parts):
             return

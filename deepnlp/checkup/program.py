@@ -541,7 +541,13 @@ def _is_batch(given: Any) -> bool:
 def _pair(batch: Any) -> Batch:
     if isinstance(batch, dict):
         return tuple(batch.values())
-    return tuple(batch) if isinstance(batch, tuple | list) else (batch,)
+    return tuple(map(_as_array, batch)) if isinstance(batch, tuple | list) else (batch,)
+
+
+def _as_array(part: Any) -> Any:
+    """A list of numbers as an array, so that experiments can look at it."""
+    is_list = isinstance(part, list) and part and all(type(n) in (int, float) for n in part)
+    return numpy.array(part) if is_list else part
 
 
 def same_batch(one: Batch, other: Batch) -> bool:

@@ -1,13 +1,13 @@
 """Experiments with the step: what it changes, which way, how far, and by which gradients."""
 
 import inspect
-import itertools
 import math
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy
@@ -60,6 +60,9 @@ def check_weights(p: Program) -> Seen:
         if spread > 30:
             yield cause("weights are too large", False, name=name, std=value.std())
     matrices = [v for _, v in sizes if v.size > 1]
+    spreads = [float(v.std()) * math.sqrt(v.shape[0]) for v in matrices]
+    if spreads and 0 < max(spreads) < 2e-3:
+        yield cause("weights are too small", False, std=max(float(v.std()) for v in matrices))
     is_zero = [not v.any() for v in matrices]
     if len(matrices) > 1 and all(is_zero):
         yield cause("weights are all zero")
@@ -289,21 +292,35 @@ def check_state(p: Program) -> Seen:
     behind = p.take(second)
     p.reset()
     texts, axis = texts_of(p)
+    follow = _share_that_follows(texts, axis)
     if alone == behind or not math.isfinite(alone) or not p.weights:
+        if follow > 0.95 and len(texts) > 3 and _is_recurrent(p):
+            yield cause("the state is not carried", False, share=follow)
         yield "nothing is carried from batch to batch"
         return
     if axis is None or len(texts) < 2:
         yield cause("something is carried from batch to batch", False, alone=alone, behind=behind)
         return
-    follow = []
-    for (_, t), (x, _) in itertools.pairwise(texts):
-        if x.shape == t.shape:
-            ends, starts = numpy.take(t, -1, axis), numpy.take(x, 0, axis)
-            follow.append(float((ends == starts).mean()))
-    if follow and sorted(follow)[len(follow) // 2] < 0.9:
-        yield cause("windows do not continue", share=numpy.mean(follow))
+    if follow < 0.9:
+        yield cause("windows do not continue", share=follow)
     else:
         yield "the state is carried, and the windows continue"
+
+
+def _share_that_follows(texts: list[tuple[Any, Any]], axis: int | None) -> float:
+    """How many rows of a batch begin with the word behind the last one of the batch before."""
+    shares = [
+        float((numpy.take(t, -1, axis) == numpy.take(x, 0, axis)).mean())
+        for (_, t), (x, _) in pairwise(texts)
+        if x.shape == t.shape and axis is not None
+    ]
+    return sorted(shares)[len(shares) // 2] if shares else 1.0
+
+
+def _is_recurrent(p: Program) -> bool:
+    """Whether something is called as layers over time or their states are."""
+    owners = [type(holder.owner).__name__ for holder in p.state.reached]
+    return any(re.search(r"RNN|LSTM|GRU", name) for name in owners) or "hprev" in p.source
 
 
 # --- What moves -------------------------------------------------------------------------------
@@ -422,7 +439,8 @@ def _twice(p: Program) -> Seen:
                 is_copy = (
                     one.size > 8 and one.shape == turned.shape and numpy.array_equal(one, turned)
                 )
-                if is_copy and one.std() > 0 and not numpy.allclose(p.by_first[k], d):
+                is_drawn = len(numpy.unique(one)) > one.size // 2  # and no pattern
+                if is_copy and is_drawn and not numpy.allclose(p.by_first[k], d):
                     names = {"name": p.weights[k].name, "other": p.weights[n].name}
                     yield cause("a weight is there twice", **names)
                     return
