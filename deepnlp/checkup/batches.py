@@ -10,9 +10,13 @@ from deepnlp.checkup.forms import as_targets
 from deepnlp.checkup.keeping import numbers
 from deepnlp.checkup.program import Batch, Program, same_batch
 from deepnlp.checkup.report import Cause, UntriedError, cause
+from deepnlp.gradcheck.walking import leaves
 
 SHIFTS = (2, 0, -1, 3, -2)
 """Places by which targets may be off, beside the next word."""
+
+ROWS, NEIGHBOURS = 400, 5
+"""Rows that are compared with each other, and how many of the nearest count."""
 
 Seen = Iterator[Cause | str]
 
@@ -76,6 +80,39 @@ def check_batches(p: Program) -> Seen:
             yield cause("no shuffling", False, n=len(one))
     if not two and len(one) > 0:
         yield cause("no batches after the first epoch", n=len(one))
+
+
+def check_relation(p: Program) -> Seen:
+    """Whether inputs that are alike have targets that are, more than by chance."""
+    pairs = [(numbers(b[0]), as_targets(b[1])) for b in p.batches if _has_labels(b)]
+    if not pairs or texts_of(p)[1] is not None:
+        raise UntriedError("no labels of rows")
+    x = numpy.concatenate([x.reshape(len(x), -1) for x, _ in pairs])[:ROWS].astype("float64")
+    t = numpy.concatenate([t for _, t in pairs])[:ROWS]
+    if len(t) < 40 or len(numpy.unique(t)) < 2:
+        raise UntriedError("too few rows")
+    if pairs[0][0].dtype.kind == "f":
+        far = ((x[:, None] - x[None]) ** 2 / numpy.maximum(x.var(axis=0), 1e-12)).sum(axis=-1)
+    else:
+        far = (x[:, None] != x[None]).sum(axis=-1).astype("float64")
+    numpy.fill_diagonal(far, numpy.inf)
+    near = numpy.argsort(far, axis=1, kind="stable")[:, :NEIGHBOURS]
+    generator = numpy.random.default_rng(3)
+    seen = float((t[near] == t[:, None]).mean())
+    drawn = [generator.permutation(t) for _ in range(40)]
+    chance = numpy.array([(one[near] == one[:, None]).mean() for one in drawn])
+    if abs(seen - chance.mean()) < 3 * chance.std():
+        yield cause("inputs and targets have nothing in common", False, n=len(t), share=seen)
+    else:
+        yield f"{seen:.0%} of the neighbours have the same target, by chance {chance.mean():.0%}"
+
+
+def _has_labels(batch: Batch) -> bool:
+    """Whether a batch has a label for each row of an array."""
+    if len(batch) < 2 or not all(hasattr(part, "dtype") for part in batch[:2]):
+        return False
+    t = as_targets(batch[1])
+    return t is not None and t.ndim == 1 and batch[0].shape[:1] == t.shape
 
 
 def check_inputs(p: Program) -> Seen:
@@ -147,9 +184,14 @@ def _among_inputs(batches: list[Batch]) -> Seen:
 
 def _ids_of(batch: Batch) -> tuple[Any, Any] | None:
     """Inputs and targets, where both are rows of ids of one shape."""
+    if len(batch) > 1 and isinstance(batch[0], tuple | list):  # such as features beside words
+        shape = numpy.shape(batch[1])
+        alike = [part for _, part in leaves(batch[0]) if numpy.shape(part) == shape]
+        batch = (*alike[:1], *batch[1:])
     if len(batch) < 2 or not all(hasattr(part, "dtype") for part in batch[:2]):
         return None
-    x, t = numbers(batch[0]), as_targets(batch[1])
+    t = as_targets(batch[1])
+    x = numbers(batch[0])
     is_rows = t is not None and x.dtype.kind in "iu" and x.shape == t.shape
     if is_rows and x.ndim == 1 and x.size > 3:
         x, t = x[None], t[None]  # one text

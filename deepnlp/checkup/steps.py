@@ -19,7 +19,7 @@ from deepnlp.checkup.program import Batch, Program, Weight, same_batch
 from deepnlp.checkup.report import Cause, UntriedError, cause
 from deepnlp.checkup.rules import check_optimizer
 from deepnlp.gradcheck.names import GRADS
-from deepnlp.gradcheck.walking import Holder, items
+from deepnlp.gradcheck.walking import Holder, items, leaves
 from deepnlp.parameter import Parameter
 
 Seen = Iterator[Cause | str]
@@ -410,7 +410,8 @@ def _is_value(one: Any, weight: Weight) -> bool:
 def _dead_units(p: Program) -> Seen:
     """Rows or columns of a weight that no batch moves, other than words that are not there."""
     moves = [numpy.abs(a) + numpy.abs(b) for a, b in zip(p.by_first, p.by_second, strict=True)]
-    ids = {int(n) for b in p.pair for n in numpy.ravel(numbers(b[0])) if float(n).is_integer()}
+    inputs = [numbers(part) for b in p.pair for _, part in leaves(b[:1]) if hasattr(part, "dtype")]
+    ids = {int(n) for x in inputs if x.dtype.kind in "iu" for n in x.ravel()}
     for weight, d in zip(p.weights, moves, strict=True):
         is_tiny = float(d.max(initial=0)) < 1e-5 * float(numpy.abs(weight.value()).max())
         if d.ndim != 2 or min(d.shape) < 4 or is_tiny:
