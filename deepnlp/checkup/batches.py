@@ -1,7 +1,7 @@
 """Experiments with the batches alone: what the training is given to learn from."""
 
+import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy
@@ -10,9 +10,13 @@ from deepnlp.checkup.forms import as_targets
 from deepnlp.checkup.keeping import numbers
 from deepnlp.checkup.program import Batch, Program, same_batch
 from deepnlp.checkup.report import Cause, UntriedError, cause
+from deepnlp.gradcheck.walking import leaves
 
 SHIFTS = (2, 0, -1, 3, -2)
 """Places by which targets may be off, beside the next word."""
+
+ROWS, NEIGHBOURS = 400, 5
+"""Rows that are compared with each other, and how many of the nearest count."""
 
 Seen = Iterator[Cause | str]
 
@@ -78,6 +82,39 @@ def check_batches(p: Program) -> Seen:
         yield cause("no batches after the first epoch", n=len(one))
 
 
+def check_relation(p: Program) -> Seen:
+    """Whether inputs that are alike have targets that are, more than by chance."""
+    pairs = [(numbers(b[0]), as_targets(b[1])) for b in p.batches if _has_labels(b)]
+    if not pairs or texts_of(p)[1] is not None:
+        raise UntriedError("no labels of rows")
+    x = numpy.concatenate([x.reshape(len(x), -1) for x, _ in pairs])[:ROWS].astype("float64")
+    t = numpy.concatenate([t for _, t in pairs])[:ROWS]
+    if len(t) < 40 or len(numpy.unique(t)) < 2:
+        raise UntriedError("too few rows")
+    if pairs[0][0].dtype.kind == "f":
+        far = ((x[:, None] - x[None]) ** 2 / numpy.maximum(x.var(axis=0), 1e-12)).sum(axis=-1)
+    else:
+        far = (x[:, None] != x[None]).sum(axis=-1).astype("float64")
+    numpy.fill_diagonal(far, numpy.inf)
+    near = numpy.argsort(far, axis=1, kind="stable")[:, :NEIGHBOURS]
+    generator = numpy.random.default_rng(3)
+    seen = float((t[near] == t[:, None]).mean())
+    drawn = [generator.permutation(t) for _ in range(40)]
+    chance = numpy.array([(one[near] == one[:, None]).mean() for one in drawn])
+    if abs(seen - chance.mean()) < 3 * chance.std():
+        yield cause("inputs and targets have nothing in common", False, n=len(t), share=seen)
+    else:
+        yield f"{seen:.0%} of the neighbours have the same target, by chance {chance.mean():.0%}"
+
+
+def _has_labels(batch: Batch) -> bool:
+    """Whether a batch has a label for each row of an array."""
+    if len(batch) < 2 or not all(hasattr(part, "dtype") for part in batch[:2]):
+        return False
+    t = as_targets(batch[1])
+    return t is not None and t.ndim == 1 and batch[0].shape[:1] == t.shape
+
+
 def check_inputs(p: Program) -> Seen:
     """Whether the inputs are of a size that a network can take."""
     xs = [numbers(batch[0]) for batch in p.batches if hasattr(batch[0], "dtype")]
@@ -131,8 +168,13 @@ def _among_inputs(batches: list[Batch]) -> Seen:
     for batch in batches:
         t = _labels_of(batch)
         x = numbers(batch[0]) if t is not None and hasattr(batch[0], "dtype") else None
-        is_row = x is not None and x.ndim == 2 and t.ndim == 1 and len(x) == len(t)
-        if not is_row or len({*t.tolist()}) < 2:
+        if (
+            x is None
+            or t is None
+            or x.ndim != 2
+            or t.shape != x.shape[:1]
+            or len({*t.tolist()}) < 2
+        ):
             return
         here = {k for k in range(x.shape[1]) if (x[:, k] == t).all()}
         places = here if places is None else places & here
@@ -142,9 +184,14 @@ def _among_inputs(batches: list[Batch]) -> Seen:
 
 def _ids_of(batch: Batch) -> tuple[Any, Any] | None:
     """Inputs and targets, where both are rows of ids of one shape."""
+    if len(batch) > 1 and isinstance(batch[0], tuple | list):  # such as features beside words
+        shape = numpy.shape(batch[1])
+        alike = [part for _, part in leaves(batch[0]) if numpy.shape(part) == shape]
+        batch = (*alike[:1], *batch[1:])
     if len(batch) < 2 or not all(hasattr(part, "dtype") for part in batch[:2]):
         return None
-    x, t = numbers(batch[0]), as_targets(batch[1])
+    t = as_targets(batch[1])
+    x = numbers(batch[0])
     is_rows = t is not None and x.dtype.kind in "iu" and x.shape == t.shape
     if is_rows and x.ndim == 1 and x.size > 3:
         x, t = x[None], t[None]  # one text
@@ -212,7 +259,7 @@ def _order_of_labels(batches: list[Batch]) -> Seen:
 def _repeated_rows(batches: list[Batch]) -> Seen:
     for batch in batches:
         parts = [numbers(part) for part in batch if hasattr(part, "dtype")]
-        if any(p.ndim < 2 or len(p) < 4 or p.dtype.kind != "f" for p in parts[:1]):
+        if not parts or parts[0].ndim < 2 or len(parts[0]) < 4 or parts[0].dtype.kind != "f":
             return
         if not all((part == part[:1]).all() for part in parts):
             return
@@ -261,12 +308,14 @@ def _rows(batch: Batch) -> Iterator[tuple[bytes, bytes]]:
 
 def _is_like_pixels(p: Program, x: Any) -> bool:
     """Whether whole numbers are taken as sizes and no ids: numbers between them are taken too."""
-    if not p.predicts or x.max() < 50:
+    if x.max() < 50 or x.ndim < 2 or x.shape[-1] < 3:
         return False
+    half = x.astype("float64") / 2 + 0.25
     try:
-        half = partial(p.predict, x.astype("float64") / 2 + 0.25)
         p.reset()
-        return bool(numpy.isfinite(half()).all()) and x.ndim > 1 and x.shape[-1] > 7
+        if p.predicts:
+            return bool(numpy.isfinite(p.predict(half)).all())
+        return math.isfinite(p.loss((half, *p.batches[0][1:])))
     except Exception:
         return False
     finally:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy
@@ -128,12 +129,19 @@ def _rates(rates: list[float], sizes: list[float], epoch: int) -> Seen:
         yield cause("the rate becomes zero", step=step)
     elif rates and rates[0] == 0 and max(rates) == 0:
         yield cause("the rate is zero")
-    elif len(rates) > epoch and rates[-1] > 4 * rates[0] > 0 and rates[-1] == max(rates):
+    elif len(rates) > epoch and rates[-1] > 1.5 * rates[0] > 0 and _grows(rates):
         yield cause("the rate rises", False, first=rates[0], last=rates[-1])
     elif rates and rates[0] > 0 and rates[-1] < 1e-3 * rates[0]:
         yield cause("the rate falls too fast", first=rates[0], last=rates[-1], n=len(rates))
     elif len(sizes) > 8 and positive and max(sizes[-3:]) < 1e-4 * max(sizes[:3]):
         yield cause("updates fade", first=max(sizes[:3]), last=max(sizes[-3:]), n=len(sizes))
+
+
+def _grows(rates: list[float]) -> bool:
+    """Whether a rate is multiplied again and again, and not added to, as in a warm-up."""
+    levels = list(dict.fromkeys(rates))
+    ratios = [b / a for a, b in pairwise(levels)]
+    return len(levels) > 2 and min(ratios) > 1.01 and max(ratios) < 1.02 * min(ratios)
 
 
 def _first_infinite(losses: list[float]) -> int:
@@ -161,10 +169,11 @@ def _figures(p: Program) -> Seen:
     with suppress(Exception), _losses_noted(p, losses):
         figure = p.evaluate()
     p.reset()
-    values, sizes = (
-        (numpy.array(v, dtype=float) for v in zip(*losses, strict=True)) if losses else ([], [])
-    )
-    if len(losses) < 1 or not numpy.isfinite(values).all() or not math.isfinite(figure):
+    if not losses or not math.isfinite(figure):
+        return
+    table = numpy.array(losses, dtype=float)
+    values, sizes = table[:, 0], table[:, 1]
+    if not numpy.isfinite(values).all():
         return
     mean, weighted = values.mean(), (values * sizes).sum() / sizes.sum()
     if _is(figure, 2**mean) or _is(figure, 2**weighted):
@@ -189,7 +198,8 @@ def _losses_noted(p: Program, losses: list[tuple[float, int]]) -> Iterator[None]
         result = function(*given, **named)
         value = number(result)
         if not math.isnan(value) and len(given) > 1 and depth[0] == 1:
-            losses.append((value, int(numpy.size(numbers(given[-1])))))
+            t = numbers(given[-1])
+            losses.append((value, int((t >= 0).sum()) if t.dtype.kind == "i" else t.size))
         return result
 
     def called(function: Any, *given: Any, **named: Any) -> Any:

@@ -75,7 +75,8 @@ def program_of(
 def source_of(function: Any) -> str:
     """The lines of a function, or nothing."""
     try:
-        return inspect.getsource(inspect.unwrap(function))
+        is_code = inspect.iscode(function)
+        return inspect.getsource(function if is_code else inspect.unwrap(function))
     except (OSError, TypeError):
         return ""
 
@@ -314,7 +315,10 @@ def _of_torch(model: Any, optimizer: Any, loss: Any) -> dict[str, Any]:
         return x.float() if x.is_floating_point() else x
 
     def measure(x: Any, t: Any) -> Any:
-        if loss is not None and len(inspect.signature(_callable(loss)).parameters) == 3:
+        is_own = inspect.isfunction(loss) and not loss.__module__.startswith("torch")
+        if is_own and _calls_model(loss):
+            return loss(x, t)
+        if is_own and len(inspect.signature(loss).parameters) == 3:
             return loss(model, x, t)
         y = model(as_input(x))
         y = y[0] if isinstance(y, tuple) else y
@@ -349,8 +353,10 @@ def _of_torch(model: Any, optimizer: Any, loss: Any) -> dict[str, Any]:
     return made | ({"step": step} if hasattr(optimizer, "step") else {})
 
 
-def _callable(loss: Any) -> Any:
-    return loss if inspect.isroutine(loss) else getattr(loss, "forward", loss)
+def _calls_model(function: Any) -> bool:
+    """Whether a function calls a module itself, so that it takes inputs and no scores."""
+    space = inspect.getclosurevars(function)
+    return any(map(is_module, [*space.nonlocals.values(), *space.globals.values()]))
 
 
 def as_targets(t: Any) -> Any:

@@ -18,6 +18,7 @@ from deepnlp.gradcheck.walking import (
     holders,
     is_tensor,
     items,
+    mapped,
 )
 from deepnlp.layer import Layer
 
@@ -185,7 +186,8 @@ def _get(entries: Any, key: Any) -> Any:
 
 def copies(values: Iterable[Any]) -> tuple[Any, ...]:
     """Return copies of what a batch consists of, so that no step changes the data."""
-    return tuple(
-        value.clone() if is_tensor(value) else value.copy() if hasattr(value, "copy") else value
-        for value in values
-    )
+    return tuple(mapped(_copy, tuple(values)))
+
+
+def _copy(value: Any) -> Any:
+    return value.clone() if is_tensor(value) else value.copy() if hasattr(value, "copy") else value

@@ -19,7 +19,7 @@ import numpy
 from deepnlp.backend import asnumpy
 from deepnlp.checkup.keeping import State, copies, numbers
 from deepnlp.gradcheck.names import PARAMS, RATE, WEIGHT
-from deepnlp.gradcheck.walking import Holder, is_real, is_tensor, items
+from deepnlp.gradcheck.walking import Holder, is_real, is_tensor, items, leaves
 from deepnlp.layer import Layer
 from deepnlp.optimizers import Optimizer
 from deepnlp.parameter import Parameter
@@ -147,9 +147,9 @@ class Program:
     def pair(self) -> tuple[Batch, Batch]:
         """Two batches, different ones where there are any."""
         first = self.batches[0]
-        shapes = [numpy.shape(part) for part in first]
+        shapes = shapes_of(first)
         others = [b for b in self.batches[1:] if not same_batch(b, first)]
-        alike = [b for b in others if [numpy.shape(part) for part in b] == shapes]
+        alike = [b for b in others if shapes_of(b) == shapes]
         return first, (alike or others or [first])[0]
 
     # --- What is asked --------------------------------------------------------------------------
@@ -183,7 +183,7 @@ class Program:
         """Which of some steps with one batch move a weight."""
         self.reset()
         before, moving = self.values(), list[bool]()
-        while len(moving) < PERIOD and not (any(moving) and len(moving) > moving.index(True) + 1):
+        while len(moving) < PERIOD and True not in moving[:-1]:
             self.take(self.pair[0])
             now = self.values()
             moving.append(
@@ -196,7 +196,7 @@ class Program:
     @property
     def period(self) -> int:
         """Steps of an update: more than one where gradients are added up on purpose."""
-        return self._moving.index(True) + 1 if any(self._moving) and not self.is_late else 1
+        return self._moving.index(True) + 1 if any(self._moving) else 1
 
     @property
     def is_late(self) -> bool:
@@ -429,6 +429,7 @@ class Program:
             weight
             for weight in counted
             if weight.name in moving
+            or any(_is_listed(holder) for holder, _ in weight.places)
             or _is_named(weight)
             or (id(weight.places[0][0].owner) in homes and _is_box(weight.places[0][0].owner))
         ]
@@ -540,15 +541,26 @@ def _is_batch(given: Any) -> bool:
 def _pair(batch: Any) -> Batch:
     if isinstance(batch, dict):
         return tuple(batch.values())
-    return tuple(batch) if isinstance(batch, tuple | list) else (batch,)
+    return tuple(map(_as_array, batch)) if isinstance(batch, tuple | list) else (batch,)
+
+
+def _as_array(part: Any) -> Any:
+    """A list of numbers as an array, so that experiments can look at it."""
+    is_list = isinstance(part, list) and part and all(type(n) in (int, float) for n in part)
+    return numpy.array(part) if is_list else part
 
 
 def same_batch(one: Batch, other: Batch) -> bool:
     """Whether two batches hold the same numbers."""
-    return len(one) == len(other) and all(
-        numpy.shape(a) == numpy.shape(b) and numpy.array_equal(numbers(a), numbers(b))
-        for a, b in zip(one, other, strict=True)
+    pairs = zip(leaves(one), leaves(other), strict=False)
+    return shapes_of(one) == shapes_of(other) and all(
+        numpy.array_equal(numbers(a), numbers(b)) for (_, a), (_, b) in pairs
     )
+
+
+def shapes_of(batch: Batch) -> list[tuple[int, ...]]:
+    """The shapes of all arrays of a batch."""
+    return [numpy.shape(part) for _, part in leaves(batch)]
 
 
 @contextlib.contextmanager

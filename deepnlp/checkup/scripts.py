@@ -393,12 +393,10 @@ def _is_report(node: ast.stmt) -> bool:
 
 def _is_count(node: ast.stmt) -> bool:
     """Whether a statement goes on to the next batch."""
-    is_sum = isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
-    return (
-        is_sum
-        and isinstance(node.value, ast.Constant | ast.Name)
-        and "loss" not in ast.unparse(node)
-    )
+    if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
+        return False
+    is_plain = isinstance(node.value, ast.Constant | ast.Name)
+    return is_plain and "loss" not in ast.unparse(node)
 
 
 def _is_definition(node: ast.stmt) -> bool:

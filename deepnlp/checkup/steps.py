@@ -1,29 +1,38 @@
 """Experiments with the step: what it changes, which way, how far, and by which gradients."""
 
 import inspect
-import itertools
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy
 
 from deepnlp.checkup.batches import texts_of
-from deepnlp.checkup.forms import is_module
+from deepnlp.checkup.forms import is_module, source_of
 from deepnlp.checkup.keeping import numbers
 from deepnlp.checkup.program import Batch, Program, Weight, same_batch
 from deepnlp.checkup.report import Cause, UntriedError, cause
 from deepnlp.checkup.rules import check_optimizer
 from deepnlp.gradcheck.names import GRADS
-from deepnlp.gradcheck.walking import Holder, items
+from deepnlp.gradcheck.walking import Holder, items, leaves
 from deepnlp.parameter import Parameter
 
 Seen = Iterator[Cause | str]
 
 SCALES = [4.0**k for k in range(-6, 8)]
 """Lengths of a step that are tried, beside its own."""
+
+_VAGUE = {"the rule differs from the textbook", "the rule changes the gradients"}
+_VAGUE |= {"it is another rule", "the rule gives no number"}  # it may do more than a rule does
+
+_REMEMBERS = re.compile(r"momentum|velocit|\bmu\b|beta|\b0?\.9+\b|adam|rmsprop|adagrad", re.I)
+
+_MAKERS = {"default_rng", "RandomState", "seed", "manual_seed"}
 
 SHORT_SCALES = [4.0**k for k in range(-14, -6)]
 """Those that are tried where the loss falls at none of these."""
@@ -51,6 +60,9 @@ def check_weights(p: Program) -> Seen:
         if spread > 30:
             yield cause("weights are too large", False, name=name, std=value.std())
     matrices = [v for _, v in sizes if v.size > 1]
+    spreads = [float(v.std()) * math.sqrt(v.shape[0]) for v in matrices]
+    if spreads and 0 < max(spreads) < 2e-3:
+        yield cause("weights are too small", False, std=max(float(v.std()) for v in matrices))
     is_zero = [not v.any() for v in matrices]
     if len(matrices) > 1 and all(is_zero):
         yield cause("weights are all zero")
@@ -97,7 +109,10 @@ def check_own_gradient(p: Program) -> Seen:
     """Whether an update follows from its own batch, or from those before it too."""
     _expect_weights(p)
     if p.is_late:
-        yield cause("gradients of an earlier batch")
+        p.reset()
+        if p.take(p.pair[0]) == p.take(p.pair[0]):  # forward came before the update
+            yield cause("gradients of an earlier batch")
+        yield "each update is made in the next step"
         return
     a, b = _joined(p.by_first), _joined(p.by_second)
     if not a.any() or not b.any():
@@ -112,14 +127,16 @@ def check_own_gradient(p: Program) -> Seen:
     if not all(numpy.isfinite(v).all() for v in (a, b, c)):
         raise UntriedError("an update is not finite")
     share, own, rest = _fit(c, a, b)
-    is_apart = rest < 0.02 and abs(float(a @ b)) < 0.97 * _norm(a) * _norm(b)
+    sizes = numpy.abs(a[a != 0])
+    adapts = float(sizes.std()) < 0.3 * float(sizes.mean())  # as Adam does, and no gradient
+    is_apart = not adapts and rest < 0.02 and abs(float(a @ b)) < 0.97 * _norm(a) * _norm(b)
     if left := (_left_over(p) or _added_up(p)):
         yield cause("gradients are added up", share=left)
     elif _norm(c - b) <= 1e-3 * _norm(b):
         yield "each update follows from its own batch"
     elif is_apart and share > 0.95 and abs(own) < 0.05:
         yield cause("gradients of an earlier batch")
-    elif is_apart and (share > 0.97 or (share > 0.1 and own < 0.9)):
+    elif is_apart and (share > 0.97 or (rest < 1e-3 and share > 0.1 and own < 0.9)):
         yield cause("gradients are added up", share=share)
     elif is_apart and share > 0.02:
         yield f"momentum: {share:.2f} of the update before"
@@ -132,13 +149,13 @@ def check_rule(p: Program) -> Seen:
     _expect_weights(p)
     for rule in _rules(p):
         p.reset()
-        report = check_optimizer(rule)
-        p.reset()
-        yield from (one for one in report.causes if one.is_wrong)
-        yield f"{report.subject}: {report.rows[0].note}"
+        with suppress(Exception):
+            report = check_optimizer(rule)
+            yield from (one for one in report.causes if one.is_wrong and one.name not in _VAGUE)
+            yield f"{report.subject}: {report.rows[0].note}"
     again = _joined(p.moved(p.pair[0], p.pair[0]))
-    named = p.source + type(p.optimizer).__name__
-    has_memory = _MEMORY.search(named) or getattr(p.optimizer, "momentum", 0)
+    named = _MEMORY.search(type(p.optimizer).__name__) or _REMEMBERS.search(p.source)
+    has_memory = bool(named) or bool(getattr(p.optimizer, "momentum", 0))
     if has_memory and _joined(p.by_first).any() and numpy.array_equal(again, _joined(p.by_first)):
         yield cause("the optimizer begins anew")
     yield from _clipped_late(p)
@@ -159,17 +176,24 @@ def _rules(p: Program) -> Iterator[Any]:
 
 def _clipped_late(p: Program) -> Seen:
     """Gradients that were cut down behind the update: all of one norm, the updates not."""
-    norms = []
+    lengths = []
     for batch, move in zip(p.pair, (p.by_first, p.by_second), strict=True):
         p.moved(batch)
-        g, d = _joined([g for g, _ in _gradients(p)]), _joined(move)
-        if g.shape != d.shape or abs(float(g @ d)) < 0.999 * _norm(g) * _norm(d):
-            return
-        norms.append((_norm(g), _norm(d)))
+        g, d = (sorted(_norm(v) for v in values if v.any()) for values in (_known(p), move))
+        if not g or len(g) != len(d) or not numpy.allclose(numpy.divide(d, g), d[0] / g[0], 1e-3):
+            return  # it is not gradient descent, or the gradients are not kept
+        lengths.append((_norm(numpy.array(g)), _norm(numpy.array(d))))
     p.reset()
-    (g1, d1), (g2, d2) = norms
+    (g1, d1), (g2, d2) = lengths
     if abs(g1 - g2) < 1e-4 * g1 and abs(d1 - d2) > 0.01 * d1:
         yield cause("clipped behind the update", norm=g1)
+
+
+def _known(p: Program) -> list[Any]:
+    """The gradients that Parameters hold, or where there are none all that are known."""
+    owners = [holder.owner for holder in p.state.reached]
+    held = [numbers(one.grad) for one in owners if isinstance(one, Parameter)]
+    return held or [grad for grad, _ in _gradients(p)]
 
 
 def check_direction(p: Program) -> Seen:
@@ -249,7 +273,7 @@ def check_randomness(p: Program) -> Seen:
     p.take(p.pair[0])
     again = p.state.drawn
     p.reset()
-    if any(a != b and a == c for a, b, c in zip(after, before, again, strict=True)):
+    if any(a != b and a == c for a, b, c in zip(after, before, again, strict=True)) or _seeds(p):
         yield cause("a seed is set in each step")
     yield from _same_mask(p)
     yield "none drawn" if after == before else "drawn anew"
@@ -268,21 +292,35 @@ def check_state(p: Program) -> Seen:
     behind = p.take(second)
     p.reset()
     texts, axis = texts_of(p)
+    follow = _share_that_follows(texts, axis)
     if alone == behind or not math.isfinite(alone) or not p.weights:
+        if follow > 0.95 and len(texts) > 3 and _is_recurrent(p):
+            yield cause("the state is not carried", False, share=follow)
         yield "nothing is carried from batch to batch"
         return
     if axis is None or len(texts) < 2:
         yield cause("something is carried from batch to batch", False, alone=alone, behind=behind)
         return
-    follow = []
-    for (_, t), (x, _) in itertools.pairwise(texts):
-        if x.shape == t.shape:
-            ends, starts = numpy.take(t, -1, axis), numpy.take(x, 0, axis)
-            follow.append(float((ends == starts).mean()))
-    if follow and sorted(follow)[len(follow) // 2] < 0.9:
-        yield cause("windows do not continue", share=numpy.mean(follow))
+    if follow < 0.9:
+        yield cause("windows do not continue", share=follow)
     else:
         yield "the state is carried, and the windows continue"
+
+
+def _share_that_follows(texts: list[tuple[Any, Any]], axis: int | None) -> float:
+    """How many rows of a batch begin with the word behind the last one of the batch before."""
+    shares = [
+        float((numpy.take(t, -1, axis) == numpy.take(x, 0, axis)).mean())
+        for (_, t), (x, _) in pairwise(texts)
+        if x.shape == t.shape and axis is not None
+    ]
+    return sorted(shares)[len(shares) // 2] if shares else 1.0
+
+
+def _is_recurrent(p: Program) -> bool:
+    """Whether something is called as layers over time or their states are."""
+    owners = [type(holder.owner).__name__ for holder in p.state.reached]
+    return any(re.search(r"RNN|LSTM|GRU", name) for name in owners) or "hprev" in p.source
 
 
 # --- What moves -------------------------------------------------------------------------------
@@ -372,7 +410,8 @@ def _is_value(one: Any, weight: Weight) -> bool:
 def _dead_units(p: Program) -> Seen:
     """Rows or columns of a weight that no batch moves, other than words that are not there."""
     moves = [numpy.abs(a) + numpy.abs(b) for a, b in zip(p.by_first, p.by_second, strict=True)]
-    ids = {int(n) for b in p.pair for n in numpy.ravel(numbers(b[0])) if float(n).is_integer()}
+    inputs = [numbers(part) for b in p.pair for _, part in leaves(b[:1]) if hasattr(part, "dtype")]
+    ids = {int(n) for x in inputs if x.dtype.kind in "iu" for n in x.ravel()}
     for weight, d in zip(p.weights, moves, strict=True):
         is_tiny = float(d.max(initial=0)) < 1e-5 * float(numpy.abs(weight.value()).max())
         if d.ndim != 2 or min(d.shape) < 4 or is_tiny:
@@ -401,7 +440,8 @@ def _twice(p: Program) -> Seen:
                 is_copy = (
                     one.size > 8 and one.shape == turned.shape and numpy.array_equal(one, turned)
                 )
-                if is_copy and one.std() > 0 and not numpy.allclose(p.by_first[k], d):
+                is_drawn = len(numpy.unique(one)) > one.size // 2  # and no pattern
+                if is_copy and is_drawn and not numpy.allclose(p.by_first[k], d):
                     names = {"name": p.weights[k].name, "other": p.weights[n].name}
                     yield cause("a weight is there twice", **names)
                     return
@@ -500,6 +540,8 @@ def _fit(c: Any, a: Any, b: Any) -> tuple[float, float, float]:
 
 def _unused_rows(p: Program) -> Seen:
     """Whether the first or the last rows of a batch have no influence on the update."""
+    if not all(hasattr(part, "dtype") for batch in p.pair for part in batch):
+        return
     one, other = ([numbers(part) for part in batch] for batch in p.pair)
     n = len(one[0]) if one[0].ndim else 0
     if n < 4 or any(a.shape != b.shape or len(a) != n for a, b in zip(one, other, strict=True)):
@@ -583,7 +625,7 @@ def _added_up(p: Program) -> float:
     of_a, of_b, of_both = states
     for key in of_a.keys() & of_b.keys() & of_both.keys():
         a, b, c = of_a[key], of_b[key], of_both[key]
-        is_square = (a >= 0).all() or (a <= 0).all()
+        is_square = bool((a >= 0).all())
         if a.size < 2 or is_square or not b.any() or numpy.array_equal(a, b):
             continue
         share, own, rest = _fit(c.ravel(), a.ravel(), b.ravel())
@@ -650,6 +692,25 @@ def _sideways(p: Program, d: list[Any], slope: float) -> Seen:
 
 
 # --- Random numbers -----------------------------------------------------------------------------
+
+
+def _seeds(p: Program) -> bool:
+    """Whether code that runs in a step makes a generator of one and the same seed."""
+    ran: set[Any] = set()
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and _MAKERS & {*frame.f_code.co_names}:
+            ran.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        p.take(p.pair[0])
+    finally:
+        sys.setprofile(before)
+        p.reset()
+    own = [code for code in ran if "site-packages" not in code.co_filename]
+    return any(re.search(r"(default_rng|RandomState|seed)\([^)\s]", source_of(c)) for c in own)
 
 
 def _same_mask(p: Program) -> Seen:

@@ -11,6 +11,7 @@ from deepnlp.checkup.report import NOT_TRIED, Cause, Report, Row, UntriedError, 
 EXPERIMENTS: dict[str, Callable[[Program], Iterator[Cause | str]]] = {
     "targets": batches.check_targets,
     "batches": batches.check_batches,
+    "relation": batches.check_relation,
     "inputs": batches.check_inputs,
     "data": batches.check_data_kept,
     "weights": steps.check_weights,
