@@ -23,7 +23,7 @@
 # train the whole beside n-grams, and see what positions, rate, warm-up and kept keys do.
 #
 # You need lesson 10 (the block), lesson 5 (perplexity, n-grams, Adam), lesson 6 (clipping) and
-# lesson 7b (tied weights). *Time.* Core: 90 minutes, 6 of them for running; further: 65 more. What
+# lesson 7b (tied weights). *Time.* Core: 90 minutes, 7 of them for running; further: 70 more. What
 # is marked *further* can be skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in
 # seconds.
 
@@ -597,6 +597,8 @@ class MyKept:
 check("11.8", MyKept)
 
 # %% [markdown]
+# ### What a step costs · further
+#
 # In the package `model.start(N)` makes the cache and `model.step(ids, state)` takes one token of
 # each of $N$ texts. The alternative is to read the whole text again for each token, here with the
 # scores of all its places. A step is not free of $t$ either: the new query meets the keys and
