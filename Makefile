@@ -40,8 +40,22 @@ notebooks: .venv/notebooks.stamp
 	@cp -r notebooks/material lessons/
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/lessons $(ARGS)
 
+# What slides show themselves with, from npm, beside them: then they need no network, nor a font server.
+BESIDE := reveal.js@4.6.1 mathjax@2.7.9 requirejs@2.3.6 jquery@3.7.1 font-awesome@4.7.0
+LOCAL := --SlidesExporter.reveal_url_prefix=node_modules/reveal.js \
+  --SlidesExporter.reveal_theme=white \
+  --SlidesExporter.mermaid_js_url=data:text/javascript, \
+  --SlidesExporter.mathjax_url=node_modules/mathjax/MathJax.js?config=TeX-AMS_CHTML-full,Safe \
+  --SlidesExporter.require_js_url=node_modules/requirejs/require.js \
+  --SlidesExporter.jquery_url=node_modules/jquery/dist/jquery.min.js \
+  --SlidesExporter.font_awesome_url=node_modules/font-awesome/css/font-awesome.css
+
 slides: .venv/notebooks.stamp
-	$(BIN)/jupyter nbconvert --to slides --output-dir slides notebooks/$(LESSON)*.ipynb
+	@mkdir -p slides
+	@test -d slides/node_modules/reveal.js || npm install --prefix slides --silent --no-save $(BESIDE) \
+	  || echo "npm gave no reveal.js: these slides need a network when they are shown"
+	$(BIN)/jupyter nbconvert --to slides --output-dir slides \
+	  $$(test -d slides/node_modules/reveal.js && echo '$(LOCAL)') notebooks/$(LESSON)*.ipynb
 
 lessons: .venv/notebooks.stamp
 	$(BIN)/python -m notebooks.build $(ARGS)

@@ -1,4 +1,4 @@
-"""What the numbers depend on: the machine, the versions and the commit. No names, no paths."""
+"""The machine, the versions and the commit behind the numbers. No names, no paths."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import numpy as np
 
 from deepnlp import __version__, backend
 from deepnlp.backend import xp
+
+cupy: Any = xp
 
 ROOT = Path(__file__).parents[1]
 WRITTEN = ("benchmarks/results", "docs")  # by the benchmarks themselves: no change of the source
@@ -34,7 +36,7 @@ def cores() -> int:
 
 
 def has_torch() -> bool:
-    """Whether PyTorch is installed; it is not imported."""
+    """Return whether PyTorch is installed, without importing it."""
     return importlib.util.find_spec("torch") is not None
 
 
@@ -71,8 +73,8 @@ def versions(torch: bool) -> dict[str, str]:
         "deepnlp": __version__,
     }
     if backend.name() == "cupy":
-        found["cupy"] = str(xp.__version__)
-        found["cuda"] = _cuda(xp.cuda.runtime.runtimeGetVersion())
+        found["cupy"] = str(cupy.__version__)
+        found["cuda"] = _cuda(cupy.cuda.runtime.runtimeGetVersion())
     if torch:
         found["torch"] = importlib.metadata.version("torch")
     return found
@@ -94,7 +96,7 @@ def commit() -> dict[str, Any]:
 
 
 def _git(*arguments: str) -> str:
-    """What git says in the folder of the package; nothing where it cannot be run."""
+    """Return git's answer in the folder of the package; nothing where it cannot be run."""
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
@@ -105,7 +107,7 @@ def _git(*arguments: str) -> str:
 
 
 def _first(pattern: str, path: str | Path) -> str | None:
-    """What a pattern finds first in a file of the system, None without file or match."""
+    """Return the first match of a pattern in a file of the system, None without file or match."""
     try:
         found = re.search(pattern, Path(path).read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
@@ -146,7 +148,7 @@ def _blas() -> str:
 def _gpu() -> str | None:
     if backend.name() != "cupy":
         return None
-    name = xp.cuda.runtime.getDeviceProperties(0)["name"]
+    name = cupy.cuda.runtime.getDeviceProperties(0)["name"]
     return name.decode() if isinstance(name, bytes) else str(name)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from deepnlp import backend
 from deepnlp.backend import xp
@@ -67,7 +68,8 @@ def device_mb() -> float:
     float
         MB (2**20 bytes).
     """
-    free, total = xp.cuda.runtime.memGetInfo()
+    cupy: Any = xp
+    free, total = cupy.cuda.runtime.memGetInfo()
     return float(total - free) / MB
 
 

@@ -162,7 +162,7 @@ def _missed_line(goal: Goal) -> str:
 
 
 def gpu(results: Mapping[str, Result]) -> str:
-    """What a GPU was measured to do, or a sentence that none was."""
+    """Return the measurements of a GPU, or a sentence that there are none."""
     timed = {name: one for name, one in results.items() if one.options["backend"] == "cupy"}
     if not timed:
         return (

@@ -1,4 +1,4 @@
-"""What was measured: the numbers of all rounds, their medians, ratios, and goals."""
+"""Measurements: the numbers of all rounds, their medians, ratios, and goals."""
 
 from __future__ import annotations
 
@@ -153,14 +153,14 @@ class Goal(NamedTuple):
 
     @property
     def met(self) -> bool:
-        """Whether every round reaches it."""
+        """Return whether every round reaches the goal."""
         if self.sense == "at least":
             return self.reached.low >= self.wanted
         return self.reached.high <= self.wanted
 
     @property
     def shortfall(self) -> float:
-        """What part of the goal is missing to the median, or is too much; 0 or less if nothing."""
+        """Return the part of the goal that the median misses; 0 or less if none."""
         off = self.reached.value / self.wanted - 1
         return -off if self.sense == "at least" else off
 

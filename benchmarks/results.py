@@ -17,7 +17,7 @@ from deepnlp.files.writing import replacing
 
 @dataclass(frozen=True)
 class Result:
-    """What a suite measured.
+    """The measurements of a suite.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def file_name(suite: str, backend: str = "numpy", tf32: bool = False) -> str:
 
 
 def facts(suite: str, settings: Settings, source: dict[str, Any]) -> dict[str, Any]:
-    """What the numbers of a suite depend on.
+    """Return what the numbers of a suite depend on.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Spec:
-    """What one contestant is told.
+    """The input of one contestant's process.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What word vectors reach on similarity sets, for the contestants that train them."""
+"""Scores of word vectors on similarity sets, for the contestants that train them."""
 
 from __future__ import annotations
 

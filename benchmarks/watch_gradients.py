@@ -1,4 +1,4 @@
-"""What watching gradients costs: a training step without, with the hook unused, and with it.
+"""The cost of watching gradients: a training step without, with the hook unused, and with it.
 
 Prints ratios of one run, rounds interleaved, so that a busy machine slows all of them alike:
 

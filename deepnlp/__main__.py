@@ -7,7 +7,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 
 
 def main() -> int:
-    """The command, guarded before anything that takes time is imported; gives the exit code."""
+    """Run the command, guarded before any slow import, and return the exit code."""
     from deepnlp.cli.interrupted import end_when_interrupted
 
     end_when_interrupted()

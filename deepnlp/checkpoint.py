@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.errors import DeepNLPError
-from deepnlp.files.archives import HostArray, read_npz, write_npz
+from deepnlp.files.archives import read_npz, write_npz
 from deepnlp.layer import Layer
 from deepnlp.models import Model
 from deepnlp.models.regularised_rnnlm import rnnlm_kind
@@ -105,7 +105,7 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
 def unpack_model(
     path: Path, arrays: Mapping[str, HostArray], meta: Mapping[str, Any], into: Layer | None = None
 ) -> Layer:
-    """The model that arrays and JSON of a file describe: what :func:`pack_model` gave."""
+    """Return the model that arrays and JSON of a file describe: what :func:`pack_model` gave."""
     parameters: Any = {name: array for name, array in arrays.items() if "/" not in name}
     held = sum(array.size for array in parameters.values())
     model: Any = rebuild(path, meta, held) if into is None else into
@@ -124,7 +124,7 @@ def unpack_model(
 
 
 def model_file(path: str | PathLike[str]) -> Path:
-    """The file that holds the model: the path itself, or the best model of a run folder.
+    """Return the file that holds the model: the path itself, or the best model of a run folder.
 
     >>> model_file("model.npz").name
     'model.npz'
@@ -152,26 +152,28 @@ def model_file(path: str | PathLike[str]) -> Path:
 def pack_model(
     model: Layer, vocab: Vocabulary | None = None
 ) -> tuple[dict[str, HostArray], dict[str, Any]]:
-    """The parameters by name, on the host; and class, arguments and vocabulary, ready for JSON."""
+    """Return the parameters by name, on the host; and class, arguments and vocabulary for JSON."""
+    if not isinstance(model, Layer):
+        raise TypeError(f"save(path, model) takes a model, got a {type(model).__name__}")
     vocabs = {key: getattr(model, key, None) for key in _vocab_names(model)}
     if vocab is not None:
         vocabs["vocab"] = vocab
     meta = {
         "class": model.kind() if isinstance(model, Model) else type(model).__name__,
         "config": model.config() if isinstance(model, Model) else None,
-        **{key: None if one is None else one.to_dict() for key, one in vocabs.items()},
+        **{key: None if each is None else each.to_dict() for key, each in vocabs.items()},
     }
     return get_parameters(model), meta
 
 
 def _vocab_names(model: Layer) -> tuple[str, ...]:
-    """The attributes that hold a model's vocabularies."""
+    """Return the attributes that hold a model's vocabularies."""
     return getattr(model, "vocab_names", ("vocab",))
 
 
 def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocabulary]:
-    """The vocabularies that a file states, by attribute; an error unless they fit the model."""
-    found, kinds = {}, {"tokens": list, "counts": list, "tokenizer": str}
+    """Return the vocabularies that a file states, by attribute, if they fit the model."""
+    vocabs, kinds = {}, {"tokens": list, "counts": list, "tokenizer": str}
     sizes = model.config() if isinstance(model, Model) else {}
     for name in _vocab_names(model):
         kept = meta.get(name)
@@ -181,15 +183,15 @@ def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocab
         right = right and all(isinstance(token, str) for token in kept["tokens"])
         if not right or not all(type(n) is int and 0 <= n < 2**63 for n in kept["counts"]):
             raise ValueError(f"{name} should have tokens, as many counts, and a tokenizer")
-        vocab = found[name] = Vocabulary.from_dict(kept)
+        vocab = vocabs[name] = Vocabulary.from_dict(kept)
         size = sizes.get(f"{name}_size", len(vocab))
         if len(vocab) != size:
             raise ValueError(f"{name} should have {size} tokens, the file has {len(vocab)}")
-    return found
+    return vocabs
 
 
 def get_parameters(model: Layer) -> dict[str, HostArray]:
-    """The parameters of a model by name, copied to the host."""
+    """Return the parameters of a model by name, copied to the host."""
     return {name: asnumpy(p.value).copy() for name, p in model.named_parameters()}
 
 
@@ -213,7 +215,7 @@ def set_parameters(model: Layer, arrays: Mapping[str, HostArray]) -> None:
 def check_parameters(
     model: Layer, arrays: Mapping[str, HostArray], exactly: bool = True, what: str = "parameter"
 ) -> None:
-    """An error that names the first array that is not as the model has it."""
+    """Raise an error that names the first array that is not as the model has it."""
     named = dict(model.named_parameters())
     for name, parameter in named.items():
         if name not in arrays:
@@ -238,7 +240,7 @@ def as_today(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
-    """A fresh model of the class and the sizes that a file of so many weights states."""
+    """Make a fresh model of the class and the sizes that a file of so many weights states."""
     meta = as_today(meta)
     name, config = meta.get("class"), meta.get("config")
     into = "build it again and pass it as load(path, into=model)"
@@ -258,7 +260,7 @@ def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
 
 
 def _least_size(config: Mapping[str, Any]) -> int:
-    """How many weights a model has at least, so that a file's word for its sizes costs no memory.
+    """Return a lower bound of a model's weights, so that no file can ask for too much memory.
 
     A vocabulary has a matrix (V, D), and a recurrent layer W_h with a row of H numbers or more for
     each of its H units.

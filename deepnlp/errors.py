@@ -23,7 +23,7 @@ class DivergedError(DeepNLPError):
 
 
 def required(module: str, user: str, install: str = "") -> Any:
-    """A module of a package that need not be there, or the error that says how to install it.
+    """Import an optional package, or raise an error that says how to install it.
 
     >>> required("no_such.module", "this needs a package")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""What every layer is: a forward and a backward, its parameters, and the state it carries."""
+"""The base of every layer: forward and backward, parameters, and the state it carries."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def no_backward() -> Iterator[None]:
 
 
 def keeping() -> bool:
-    """Whether forwards save what a backward needs: true outside of :func:`no_backward`.
+    """Return whether forwards save what a backward needs: true outside of :func:`no_backward`.
 
     >>> with no_backward():
     ...     keeping()
@@ -90,10 +90,8 @@ class _TakesWeights:
 
     def __new__(cls, *weights: Any, **by_name: Any) -> Self:
         """Make the object, or raise an error that names ``init`` where sizes are given."""
-        is_ours, given = (
-            cls.__init__.__module__.startswith("deepnlp."),
-            [*weights, *by_name.values()],
-        )
+        is_ours = cls.__init__.__module__.startswith("deepnlp.")
+        given = [*weights, *by_name.values()]
         init: Any = getattr(cls, "init", None)
         if is_ours and init is not None and any(isinstance(n, Integral) for n in given[:1]):
             name, sizes, takes = cls.__name__, _needed(init), _needed(cls)
@@ -105,7 +103,7 @@ class _TakesWeights:
 
 
 def _needed(function: Any) -> str:
-    """The arguments without a default."""
+    """Return the arguments without a default."""
     arguments = signature(function).parameters.values()
     needed = (p.name for p in arguments if p.default is p.empty and p.kind is not p.VAR_KEYWORD)
     return ", ".join(needed)
@@ -181,11 +179,11 @@ class Layer(_TakesWeights, OfOneThread):
         return self.forward(*inputs, **by_name)
 
     def forward(self, *inputs: Any) -> Any:
-        """The outputs from the inputs."""
+        """Return the outputs from the inputs."""
         raise TypeError(f"{type(self).__name__} has no forward")
 
     def backward(self, *gradients: Any) -> Any:
-        """Gradients with respect to the inputs, from those with respect to the outputs."""
+        """Return gradients with respect to the inputs, from those with respect to the outputs."""
         raise TypeError(f"{type(self).__name__} has no backward")
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -195,9 +193,9 @@ class Layer(_TakesWeights, OfOneThread):
         that it would inherit computes the old function.
         """
         super().__init_subclass__(**options)
-        own = vars(cls)
+        defined = vars(cls)
         for methods, sources in cls._follows:
-            if any(source in own for source in sources) and not any(m in own for m in methods):
+            if any(m in defined for m in sources) and not any(m in defined for m in methods):
                 for method in methods:
                     setattr(cls, method, getattr(cls, f"_general_{method}"))
         if cls.axes:
@@ -206,14 +204,14 @@ class Layer(_TakesWeights, OfOneThread):
                     setattr(cls, method, checked(getattr(cls, method)))
 
     def start(self, N: int) -> Any:
-        """The state from which :meth:`step` begins for N sequences: arrays with N rows, or None.
+        """Return the first state for :meth:`step` on N sequences: arrays with N rows, or None.
 
         Several arrays stand in tuples or lists. A layer without memory has no state: None.
         """
         return None
 
     def step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
-        """One step of time: y and the new state, from x (N, ...) and the state before it.
+        """Compute one step of time: y and the new state, from x (N, ...) and the state before it.
 
         Nothing is saved for a backward. What the layer carries from forward to forward is neither
         read nor changed, except that dropout in training counts its masks. For a layer without
@@ -242,7 +240,7 @@ class Layer(_TakesWeights, OfOneThread):
     # --- Parameters -------------------------------------------------------------------------
 
     def named_parameters(self) -> list[tuple[str, Parameter]]:
-        """Each Parameter once, by identity, with a name such as ``layers.2.Wx``.
+        """Return each Parameter once, by identity, with a name such as ``layers.2.Wx``.
 
         Returns
         -------
@@ -258,7 +256,7 @@ class Layer(_TakesWeights, OfOneThread):
         return list(named.values())
 
     def parameters(self) -> list[Parameter]:
-        """Each Parameter once, by identity, in the order of the constructors."""
+        """Return each Parameter once, by identity, in the order of the constructors."""
         return [parameter for _, parameter in self.named_parameters()]
 
     def zero_grad(self) -> None:
@@ -302,7 +300,7 @@ class Layer(_TakesWeights, OfOneThread):
         return self
 
     def twin(self) -> Self:
-        """A layer with the same Parameters, and a mode and a state of its own, which begin alike.
+        """Make a layer with the same Parameters, and with a copy of the mode and the state.
 
         Evaluation and generation read through a twin, so that a model may be trained or read
         elsewhere, in another thread too. Nothing that the layer saved or works in is shared.
@@ -339,7 +337,7 @@ class Layer(_TakesWeights, OfOneThread):
             layer._reset_own_state()
 
     def snapshot(self) -> dict[str, Any]:
-        """What this layer and those inside carry from call to call.
+        """Return what this layer and those inside carry from call to call.
 
         Returns
         -------
@@ -365,11 +363,11 @@ class Layer(_TakesWeights, OfOneThread):
             If it is the snapshot of another layer.
         """
         self._layers_of_this_thread("restore")
-        for layer, own in self.check_snapshot(snapshot):
-            layer._set_own_state(own)
+        for layer, state in self.check_snapshot(snapshot):
+            layer._set_own_state(state)
 
     def check_snapshot(self, snapshot: dict[str, Any]) -> list[tuple[Layer, dict[str, Any]]]:
-        """The part of a snapshot for this layer and for each inside, or the error of restore.
+        """Return the parts of a snapshot for this layer and those inside, or raise restore's error.
 
         Parameters
         ----------
@@ -386,9 +384,9 @@ class Layer(_TakesWeights, OfOneThread):
         parts = []
         for path, layer in self._named_layers():
             prefix = f"{path}." if path else ""
-            own = {key: snapshot[prefix + key] for key in layer._own_state()}
-            layer._check_own_state(own)
-            parts.append((layer, own))
+            state = {key: snapshot[prefix + key] for key in layer._own_state()}
+            layer._check_own_state(state)
+            parts.append((layer, state))
         return parts
 
     def _reset_own_state(self) -> None:
@@ -420,7 +418,7 @@ class Layer(_TakesWeights, OfOneThread):
             self._kept = (*self._kept, values) if _stacking.get() else (values,)
 
     def _workspace(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An uninitialised array for forward and backward to work in.
+        """Return an uninitialised array for forward and backward to work in.
 
         The next call with this name, shape and type gives the same array again, so that a training
         step allocates little. It may hold what is saved for a backward, never a result: arrays
@@ -454,7 +452,7 @@ class Layer(_TakesWeights, OfOneThread):
         return kept
 
     def _weight(self, name: str, weight: Any, letters: str, **sizes: int) -> View:
-        """A weight that the constructor was given, with its shape checked; see :func:`expect`."""
+        """Return a weight that the constructor was given, after a check of its shape."""
         parameter = as_parameter(weight, name)
         expect(type(self).__name__, name, parameter.value, letters, "numbers", **sizes)
         return parameter
@@ -478,15 +476,16 @@ class Layer(_TakesWeights, OfOneThread):
         """Check that a gradient has the shape of the output it belongs to."""
         self._expect(what, array, "...")
         if tuple(array.shape) != tuple(shape):
+            axes = "" if letters == "..." else f"({', '.join(letters.split())}) = "
             raise ValueError(
-                f"{type(self).__name__}: {what} should have shape "
-                f"({', '.join(letters.split())}) = {tuple(shape)}, got {tuple(array.shape)}"
+                f"{type(self).__name__}: {what} should have shape {axes}{tuple(shape)}, "
+                f"got {tuple(array.shape)}"
             )
 
     # --- Walking -----------------------------------------------------------------------------
 
     def _items(self) -> Iterator[tuple[str, Any]]:
-        """Every attribute, and every item of a list or dict, with its name."""
+        """Return every attribute, and every item of a list or dict, with its name."""
         for name, value in vars(self).items():
             if name.startswith("_"):
                 continue
@@ -497,7 +496,7 @@ class Layer(_TakesWeights, OfOneThread):
                 yield name, value
 
     def _owned(self, kind: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-        """Every attribute of a kind, here and in the layers inside, with its path."""
+        """Return every attribute of a kind, here and in the layers inside, with its path."""
         for place, item in self._items():
             if isinstance(item, kind):
                 yield path + place, item
@@ -536,7 +535,7 @@ class Layer(_TakesWeights, OfOneThread):
         return self.summary()
 
     def _title(self) -> str:
-        """The name of the class, with the settings that are not at their defaults."""
+        """Return the name of the class, with the settings that are not at their defaults."""
         defaults = signature(type(self)).parameters
         settings = {n: v for n, v in arguments_of(self).items() if n in defaults and v != []}
         return titled(self, {n: v for n, v in settings.items() if v != defaults[n].default})
@@ -547,14 +546,14 @@ class Layer(_TakesWeights, OfOneThread):
 
 
 def _shapes(inputs: tuple[Any, ...]) -> list[Any] | None:
-    """Shapes and types of real arrays of the backend in use; None if there is anything else."""
+    """Return shapes and types of real arrays of the backend; None if there is anything else."""
     if any(type(x) is not xp.ndarray or x.dtype.kind != "f" for x in inputs):
         return None
     return [(x.shape, x.dtype) for x in inputs]
 
 
 def _inputs_checked(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """A forward that first compares its inputs with the axes that its class declares."""
+    """Return a forward that first compares its inputs with the axes that its class declares."""
     names = list(signature(forward).parameters)[1:]
 
     @wraps(forward)
@@ -574,7 +573,7 @@ def _inputs_checked(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _gradient_checked(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """A backward that first compares the gradient it is given with the output of the forward."""
+    """Return a backward that first compares its gradient's shape with the forward's output."""
     name = list(signature(backward).parameters)[1]
 
     @wraps(backward)
@@ -629,11 +628,11 @@ class Sequential(Layer):
         return dy
 
     def start(self, N: int) -> Any:
-        """The state of every layer."""
+        """Return the state of every layer."""
         return [layer.start(N) for layer in self.layers]
 
     def step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
-        """One step of every layer in turn."""
+        """Compute one step of every layer in turn."""
         states = [None] * len(self.layers) if state is None else list(state)
         for k, layer in enumerate(self.layers):
             x, states[k] = layer.step(x, states[k])
@@ -654,7 +653,7 @@ def check_layers(owner: str, **layers: Any) -> None:
 
 
 def with_rows(rows: Array, array: Array, other: Array) -> Array:
-    """An array of a state with some of its rows, by number, replaced by those of another state.
+    """Replace some rows of an array of a state, by number, by those of another state.
 
     Where a state grows with what was read, a younger one has fewer numbers in a row: the others
     are zero.

@@ -38,7 +38,7 @@ LIMITS = {
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """What an argument may be, for ``Annotated[type, Option(...)]``.
+    """A description of an argument, for ``Annotated[type, Option(...)]``.
 
     Without a ``help`` its text is the first sentence on the argument in the docstring. The fields
     from ``argument`` on are filled in by :func:`options_of`. ``name`` is given where the option has
@@ -66,11 +66,11 @@ class Option:
     default: Any = None  # None where it is not optional: there is no default
 
     def check(self, value: Any, name: str = "") -> Any:
-        """The value in its type, or a ValueError that says what was expected."""
+        """Return the value in its type, or a ValueError that says what was expected."""
         if self.optional and (value is None or (self.kind is str and value == "")):
             return None
         if self.several and isinstance(value, list | tuple) and value:
-            return [dataclasses.replace(self, several=False).check(one, name) for one in value]
+            return [dataclasses.replace(self, several=False).check(part, name) for part in value]
         kind = KINDS[self.kind][1]
         fits = isinstance(value, kind) and isinstance(value, bool) == (self.kind is bool)
         if not fits or not self.in_range(value):
@@ -79,7 +79,7 @@ class Option:
         return self.kind(value)
 
     def in_range(self, value: Any) -> bool:
-        """Whether a value is one of the choices, or a number between the limits."""
+        """Return whether a value is one of the choices, or a number between the limits."""
         if self.choices:
             return value in self.choices
         if self.kind is float and not math.isfinite(value):
@@ -88,12 +88,12 @@ class Option:
         return all(limit is None or test(value, limit) for limit, test in limits)
 
     def may_become(self, then: Any, now: Any) -> bool:
-        """Whether a run that began with one value may be resumed with another."""
+        """Return whether a run that began with one value may be resumed with another."""
         is_larger = self.resume == "larger" and now > then
         return then == now or is_larger or self.resume in ("any", "moved")
 
     def expected(self) -> str:
-        """What the option may be, in words.
+        """Describe the allowed values in words.
 
         >>> Option("learning rate", above=0, high=1, kind=float).expected()
         'a number, above 0 and at most 1'
@@ -109,7 +109,7 @@ class Option:
         return f"{expected}, or a list of such" if self.several else expected
 
     def limits(self) -> str:
-        """The limits of a number, in words.
+        """Return the limits of a number, in words.
 
         >>> Option("size of a word vector", low=1, high=100_000).limits()
         '1 or more and at most 100,000'
@@ -135,24 +135,24 @@ class Choice:
         return self.alternatives[name]
 
     def options(self, name: str, chosen: str | None = None) -> dict[str, Option]:
-        """The choice itself under its name, then the options of every alternative.
+        """Return the choice itself under its name, then the options of every alternative.
 
         Where alternatives share an option, the default is that of the chosen one.
         """
         names = tuple(self.alternatives)
-        found = {name: Option(self.help, names, name=name, default=names[0])}
+        table = {name: Option(self.help, names, name=name, default=names[0])}
         for alternative in self.alternatives.values():
-            found = {**found, **options_of(alternative), **found}
-        found |= options_of(self.alternatives.get(chosen or names[0], self[names[0]]))
-        for key, option in found.items():
+            table = {**table, **options_of(alternative), **table}
+        table |= options_of(self.alternatives.get(chosen or names[0], self[names[0]]))
+        for key, option in table.items():
             owners = [n for n, a in self.alternatives.items() if key in options_of(a)]
             if owners and len(owners) < len(names):
-                found[key] = dataclasses.replace(option, help=f"{', '.join(owners)}: {option.help}")
-        return found
+                table[key] = dataclasses.replace(option, help=f"{', '.join(owners)}: {option.help}")
+        return table
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:
-    """The options that a function, or the constructor of a class, declares, by their names.
+    """Return the options that a function, or the constructor of a class, declares, by their names.
 
     >>> from typing import Annotated
     >>> def f(x, p: Annotated[float, Option("probability", low=0)] = 0.5): ...
@@ -166,7 +166,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
 def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
     owner: Any = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
     hints = get_type_hints(owner, include_extras=True)
-    found, texts = [], dict[str, str]()
+    options, texts = [], dict[str, str]()
     for documented in function.__mro__[::-1] if isinstance(function, type) else [function]:
         texts |= _documented(inspect.getdoc(documented) or "")
     for argument, parameter in inspect.signature(function).parameters.items():
@@ -187,12 +187,12 @@ def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
                 several=any(get_origin(kind) is list for kind in kinds),
                 default=default,
             )
-            found.append(option)
-    return tuple(found)
+            options.append(option)
+    return tuple(options)
 
 
 def _documented(doc: str) -> dict[str, str]:
-    r"""The first sentence on each parameter in a docstring, without its markup.
+    r"""Return the first sentence on each parameter in a docstring, without its markup.
 
     >>> _documented("Sum.\n\nParameters\n----------\na, b : int\n    A ``term``. Any number.")
     {'a': 'A term', 'b': 'A term'}
@@ -217,7 +217,7 @@ def check_options(function: Callable[..., Any], arguments: Mapping[str, Any]) ->
 
 
 def kept_at_resume(values: Mapping[str, Any], options: Mapping[str, Option]) -> dict[str, Any]:
-    """Those values by name that a resumed run must have too; what is no option is among them."""
+    """Return the values that a resumed run must have too, with those that are no options."""
     return {n: v for n, v in values.items() if n not in options or options[n].resume == "same"}
 
 
@@ -235,31 +235,31 @@ def fill(
 
 
 def values_of(component: Any) -> dict[str, Any]:
-    """The options of an object by name: each is an attribute of the argument's name."""
+    """Return the options of an object by name: each is an attribute of the argument's name."""
     declared = options_of(type(component)).items()
     return {name: getattr(component, option.argument) for name, option in declared}
 
 
 def arguments_of(component: Any) -> dict[str, Any]:
-    """The arguments of an object's constructor that are attributes too, and plain: ready for JSON.
+    """Return the constructor's arguments that are plain attributes too, ready for JSON.
 
     Those that are options have the option's name.
     """
     names = {option.argument: name for name, option in options_of(type(component)).items()}
-    found = {}
+    arguments = {}
     for argument in inspect.signature(type(component)).parameters:
         value = getattr(component, argument, inspect.Parameter.empty)
         parts = value if isinstance(value, list | tuple) else [value]
         if all(part is None or isinstance(part, str | bool | int | float) for part in parts):
-            found[names.get(argument, argument)] = value
-    return found
+            arguments[names.get(argument, argument)] = value
+    return arguments
 
 
 # --- TOML ----------------------------------------------------------------------------------------
 
 
 def to_toml(options: Mapping[str, Any]) -> str:
-    """A flat table as TOML; None is left out, since TOML has no value for it.
+    """Return a flat table as TOML; None is left out, since TOML has no value for it.
 
     >>> print(to_toml({"name": "a", "lr": 0.5, "tied": True, "ids": [1, 2]}), end="")
     name = "a"

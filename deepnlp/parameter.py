@@ -34,7 +34,7 @@ def add_rows(table: Array, ids: Array, rows: Array) -> None:
 
 @kernel
 def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
-    """The ids (n,) sorted, and rows (n, D): an id's sum at its first place, zeros at its others.
+    """Sort the ids (n,), and sum rows (n, D) by id: the sum at its first place, zeros at others.
 
     The shapes do not depend on which ids are repeated, so the host need not wait for the device.
     A quick form may leave the other places out.
@@ -47,12 +47,12 @@ def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
 
 @kernel
 def at_every_place(ids: Array, sums: Array) -> Array:
-    """What :func:`sum_by_id` gave, (n,) and (n, D), with an id's sum at each of its places."""
+    """Spread the sums of :func:`sum_by_id`, (n,) and (n, D), to all places of each id."""
     return sums[xp.searchsorted(ids, ids)]
 
 
 def table_of_sums(shape: tuple[int, ...], dtype: Any, ids: Array, rows: Array) -> Array:
-    """A table of zeros to which row k of ``rows`` (n, D) is added at ``ids[k]``.
+    """Return a table of zeros to which row k of ``rows`` (n, D) is added at ``ids[k]``.
 
     Float32 holds no count above 2^24 whole, and float16 none above 2^11. So sums of float16, and
     of very many rows, are made in parts, which float64 adds up.
@@ -127,7 +127,7 @@ class View(ABC):
         self.accumulate(table_of_sums(self.shape, self.dtype, ids, grad))
 
     def named_bases(self, path: str) -> list[tuple[str, Parameter]]:
-        """The bases of a view found as ``path``; several are ``path.0``, ``path.1`` and so on."""
+        """Name the bases of a view at ``path``; several are ``path.0``, ``path.1`` and so on."""
         if len(self.bases) == 1:
             return [(path, self.bases[0])]
         return [(f"{path}.{number}", base) for number, base in enumerate(self.bases)]
@@ -231,14 +231,15 @@ class Parameter(View):
         if value.dtype.kind not in "fc":
             expected = "a Parameter is made of floating-point numbers (1.0, not 1)"
             raise TypeError(f"{expected}, got an array of {value.dtype}")
-        self._value, self.shape = value.copy(), tuple(value.shape)
+        self._value: Array = value.copy()
+        self.shape = tuple(value.shape)
         self._grad: Array | None = None
         self.sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one
         self.name, self.trainable = name, trainable
 
     @classmethod
     def zeros(cls, *shape: int, dtype: Any = "float32", name: str | None = None) -> Parameter:
-        """A Parameter of zeros, as a bias starts.
+        """Return a Parameter of zeros, as a bias starts.
 
         Parameters
         ----------
@@ -397,7 +398,7 @@ class Transpose(View):
     how = "transposed"
 
     def __init__(self, view: View) -> None:
-        self._view: Any = view
+        self._view = view
         self.bases, self.shape = view.bases, view.shape[::-1]
 
     @property
@@ -425,12 +426,19 @@ class Transpose(View):
 
 
 def as_parameter(weight: Any, name: str) -> View:
-    """A weight that was given to a layer: a View as it is, an array as a new Parameter."""
-    return weight if isinstance(weight, View) else Parameter(weight, name)
+    """Return a weight that a layer was given: a View as it is, an array as a new Parameter."""
+    if isinstance(weight, View):
+        return weight
+    if not isinstance(weight, list | tuple | float) and not hasattr(weight, "dtype"):
+        raise TypeError(
+            f"the weight {name} should be an array, a Parameter or a view of one, such as "
+            f"embed.W.T, got a {type(weight).__name__}"
+        )
+    return Parameter(weight, name)
 
 
 def as_bases(parameters: Any) -> list[Parameter]:
-    """The Parameters behind a list of weights, each once, by identity, in order.
+    """Return the Parameters behind a list of weights, each once, by identity, in order.
 
     >>> W = Parameter([[1.0, 2.0]])
     >>> as_bases([W, W.T]) == [W]
@@ -439,5 +447,5 @@ def as_bases(parameters: Any) -> list[Parameter]:
     listed: list[Any] = list(parameters) if isinstance(parameters, Iterable) else [None]
     if not all(isinstance(parameter, View) for parameter in listed):
         expected = "a list of Parameters, such as model.parameters()"
-        raise TypeError(f"expected {expected}, got {parameters!r:.60}")
+        raise TypeError(f"expected {expected}, got a {type(parameters).__name__}")
     return list({id(base): base for parameter in listed for base in parameter.bases}.values())

@@ -55,7 +55,7 @@ def summary(layer: Any, title: str) -> str:
 
 
 def _sizes(bases: list[Parameter]) -> str:
-    """How many numbers there are in Parameters, and how many of them are frozen."""
+    """Return how many numbers there are in Parameters, and how many of them are frozen."""
     size = sum(base.value.size for base in bases)
     frozen = sum(base.value.size for base in bases if not base.trainable)
     if frozen in (0, size):

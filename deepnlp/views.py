@@ -200,7 +200,7 @@ class SharedRows(View):
         return value
 
     def accumulate(self, grad: Array) -> None:
-        """Each row of the gradient to the row that was read."""
+        """Add each row of the gradient to that of the row that was read."""
         self._expect_own_shape(grad)
         if self.own is None:
             self.W.accumulate_rows(self._ids, grad)

@@ -20,16 +20,12 @@
 # skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
-import time
 
 import numpy as np
 
 from deepnlp import Sequential
-from deepnlp.backend.functions import softmax
 from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.optimizers import SGD
-from deepnlp.plots import curves
 from material.figures import computation_graph, moving_window, vector_paths
 
 short = short_form()
@@ -261,6 +257,10 @@ np.testing.assert_allclose(np.asarray(by_rows.W.grad), by_product.W.grad)
 
 
 # %%
+from deepnlp.optimizers import SGD
+from deepnlp.plots import curves
+
+
 def train(model, loss, inputs, targets, epochs, lr=1.0, batch=50, seed=0):
     """Mean loss of each epoch in nats, and the first matrix before and after each."""
     optimizer = SGD(model.parameters(), lr=lr)
@@ -372,6 +372,9 @@ check("3.5", skipgram_ds)
 
 
 # %%
+from deepnlp.backend.functions import softmax
+
+
 class SkipGramLoss:
     """The loss of section 5, made of SoftmaxWithLoss: the scores are repeated C times."""
 
@@ -572,6 +575,9 @@ for name, p in {"counted": P, "D = 2": fitted[2][0], "D = 8": fitted[8][0]}.item
 
 
 # %%
+import time
+
+
 def step_times(V, N=100, D=100, C=10):
     """Seconds for the lookup and for the output of one step, forward and backward, in float32."""
     rng = np.random.default_rng(0)

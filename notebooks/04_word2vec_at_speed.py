@@ -685,7 +685,8 @@ for seed in range(1 if short else 3):
 #
 # * **In this project**: `deepnlp/layers/negative_sampling.py` and `deepnlp/models/word2vec.py`;
 #   `deepnlp train --task vectors` trains vectors, `deepnlp vectors` asks them; `deepnlp demo
-#   skipgram-tying`. `chapters/ch04_word2vec_at_speed/` has the experiments at full size.
+#   skipgram-tying`. `chapters/ch04_word2vec_at_speed/` has the experiments at full size; CBOW with
+#   one matrix, tied and tied+L, is in `docs/results/table3.md`.
 # * Mikolov, Sutskever, Chen, Corrado and Dean, *Distributed representations of words and phrases
 #   and their compositionality* (2013): negative sampling, subsampling, the noise.
 # * Levy and Goldberg, *Neural word embedding as implicit matrix factorization* (2014). Goldberg

@@ -22,7 +22,7 @@ import numpy as np
 import deepnlp
 from deepnlp import plots
 from deepnlp.datasets import load_corpus
-from deepnlp.demos.brackets import closing_brackets
+from deepnlp.demos.brackets import closing_brackets, distances
 from deepnlp.evaluation import surprisal
 from deepnlp.generation import apply_temperature
 from deepnlp.gradcheck import check_gradients
@@ -516,9 +516,8 @@ for (H, enlarge), bits in echoes.items():
 #
 # ### Training on the text
 #
-# The output bias starts from the logarithms of the word frequencies, which the first updates would
-# otherwise have to learn; the learning rate falls to zero. Windows have 35 steps, and there are
-# three seeds.
+# The output bias starts from the logarithms of the word frequencies, the learning rate falls to
+# zero, windows have 35 steps, and there are three seeds.
 
 # %%
 epochs = 1 if short else 3
@@ -573,8 +572,7 @@ print(f"seed 0: training {training[-1]:.1f}, validation {validation[-1]:.1f}")
 #
 # $$p_i = \frac{\exp(s_i / \tau)}{\sum_j \exp(s_j / \tau)}$$
 #
-# A low temperature makes likely words likelier, a high one brings all closer together. In the
-# samples " / " ends a line.
+# A low temperature makes likely words likelier. In the samples " / " ends a line.
 
 
 # %%
@@ -650,50 +648,53 @@ print(f"the sentence: {bits.mean():.2f} bits a word, its words in twenty orders 
 # %% [markdown]
 # Where grammar leaves hardly a choice a word costs little: over the whole validation text the end
 # of a line, and *of*, cost less than the mean word<!--= short or max(of, costs[np.array(known) ==
-# "<eos>"].mean()) < costs.mean() -->. Where many words could stand it costs more. It is the order
-# that makes words cheap: in twenty random orders the same words cost three times as much, 3.0 ±
-# 0.5<!--= short * 3 or shuffled / bits.mean() -->.
+# "<eos>"].mean()) < costs.mean() -->. It is the order that makes words cheap: in twenty random
+# orders the same words cost three times as much, 3.0 ± 0.5<!--= short * 3 or shuffled / bits.mean()
+# -->.
 #
-# ### How long is its memory?
-#
-# A trigram knows of an open bracket for two words; an RNN can keep it in its state. We sort every
-# closing bracket of the validation and test texts by the distance to the one that was opened, and
-# ask how surprising the `)` was. Distances are put in groups (14 is the middle of 12 to 16), and ±
-# is the standard error of the mean in a group.
+# **How long is its memory?** A trigram knows of an open bracket for two words; an RNN can keep it
+# in its state. We sort every `)` of the validation and test texts by its distance to the `(`, and
+# ask how surprising it was. But a late `)` is less expected anyway, remembered or not. So we also
+# change the text: with a comma in place of the `(`, how many bits more does the same `)` cost? A
+# network that has forgotten the bracket notices nothing. (± is the standard error.)
 
 # %%
 text = np.concatenate([corpus.valid, corpus.test])
 tokens = vocab.decode(text)
 groups = [(2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 8), (9, 11), (12, 16)]
-nats = {f"RNN, seed {k}": surprisal(model, text) for k, (model, *_) in enumerate(runs)}
-nats["trigram"] = -trigram.log_probabilities(text)
-closed = {name: closing_brackets(tokens, one / math.log(2), groups) for name, one in nats.items()}
-print("bits for the closing bracket:", ", ".join(closed))
-for row in zip(*closed.values()):
-    told = [f"{group.mean:.2f} ± {group.error:.2f}" for group in row]
-    print(f"{row[0].distance:4} words, {row[0].count:3} brackets:", ", ".join(told))
-plots.curves(
-    {name: ([g.distance for g in of], [g.mean for g in of]) for name, of in closed.items()},
-    title="Over a few words the RNN is far ahead of a trigram, over a dozen no longer",
-    xlabel="words since the bracket was opened",
-    ylabel="surprisal of the closing bracket (bits)",
-    levels={"unigram": -math.log2(p[vocab.id(")")])},
-)
+opened = [(k - d, d) for k, d in enumerate(distances(tokens)) if d and tokens[k] == ")"]
+by_trigram = -trigram.log_probabilities(text) / math.log(2)
+closed, rises = {"trigram": closing_brackets(tokens, by_trigram, groups)}, {}
+for k, (model, *_) in enumerate(runs):
+    name, plain = f"seed {k}", surprisal(model, text) / math.log(2)
+    closed[name], rises[name] = closing_brackets(tokens, plain, groups), []
+    for low, high in groups:
+        changed = text.copy()
+        changed[[place for place, d in opened if low <= d <= high]] = vocab.id(",")
+        more = surprisal(model, changed) / math.log(2) - plain
+        rises[name] += closing_brackets(tokens, more, [(low, high)])
+for what, of in {"bits for the )": closed, "bits more without its (": rises}.items():
+    print(f"{what}: {', '.join(of)}")
+    for row in zip(*of.values()):
+        shown = ", ".join(f"{group.mean:.2f} ± {group.error:.2f}" for group in row)
+        print(f"{row[0].distance:4} words, {row[0].count:3} brackets: {shown}")
+lines = {name: list(zip(*((g.distance, g.mean) for g in of))) for name, of in rises.items()}
+labels = {"xlabel": "words since the bracket was opened", "ylabel": "bits more for the )"}
+plots.curves(lines, title="The RNN notices a bracket that is gone, many words later", **labels)
 
 # %% [markdown]
 # From three to six words the RNN is far ahead of the trigram, with every seed<!--= short or
 # max(of[k].mean - closed["trigram"][k].mean for name, of in closed.items() if name != "trigram" for
-# k in range(1, 5)) < -1 -->: it does remember. After 12 to 16 words its lead is gone<!--= short or
-# max(closed["trigram"][-1].mean - of[-1].mean for of in closed.values()) < 1 -->. Windows of 35
-# steps reach further than that, so truncation is not to blame. A suspect is the gradient that fades
-# on the way back; lesson 6 measures it in this network too, and repeats the test with another cell.
+# k in range(1, 5)) < -1 -->. After 12 to 16 words it has no lead<!--= short or
+# max(closed["trigram"][-1].mean - of[-1].mean for of in closed.values()) < 1 -->, and yet it has
+# not forgotten: without the `(` the `)` costs it more than half a bit more, with each seed<!--=
+# short or min(of[-1].mean - of[-1].error for of in rises.values()) > 0.5 -->. The memory fades,
+# from more than four bits at two words<!--= short or min(of[0].mean for of in rises.values()) > 4
+# -->. Lesson 6 measures the gradient on the way back, and repeats the test with another cell.
 #
 # ## What to read next
 #
 # * **Lesson 6**: why the gradient fades or explodes, and the LSTM.
 # * Bengio and others, *A neural probabilistic language model* (2003); Elman, *Finding structure in
 #   time* (1990); Mikolov and others, *Recurrent neural network based language model* (2010).
-# * Werbos, *Backpropagation through time* (1990); Williams and Peng, *An efficient gradient-based
-#   algorithm for on-line training of recurrent network trajectories* (1990); Tallec and Ollivier,
-#   *Unbiasing truncated backpropagation through time* (2017); Jaeger, *The "echo state" approach*
-#   (2001). Hochreiter and Bengio et al. on the gradient that fades: see lesson 6.
+#   Williams and Peng on truncation (1990); Jaeger, *The "echo state" approach* (2001).

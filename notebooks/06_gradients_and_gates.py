@@ -26,21 +26,13 @@
 # skipped, but let its cells run. With `DEEPNLP_LESSON=short` all run in seconds.
 
 # %%
-from functools import partial
 
 import numpy as np
 
-from deepnlp import Layer, Parameter
-from deepnlp.backend.functions import sigmoid
-from deepnlp.demos import clipping, open_brackets, same_matrix
 from deepnlp.demos.memory import NAMES, VOCABULARY, names_batch
-from deepnlp.gradcheck import check_gradients
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN, Unrolled
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.plots import bars, curves
-from deepnlp.plots.style import VERMILLION, headed
 from material.figures import computation_graph, explore, long_link, memory_road
-from material.stories import WORDS, arrivals, learn_stories, story_net
 
 short = short_form()
 
@@ -65,6 +57,8 @@ long_link(
 # only. All runs of this lesson make the same number of updates with one set of seeds.
 
 # %%
+from material.stories import WORDS, arrivals, learn_stories, story_net
+
 seeds = [0] if short else [0, 1, 2]
 updates = 4 if short else 300
 right = {}
@@ -142,6 +136,8 @@ per_step = (exploding[40] / exploding[20]) ** (1 / 20)
 # The matrix of the *second* experiment, and two thousand random matrices of the same kind:
 
 # %%
+from deepnlp.demos import clipping, open_brackets, same_matrix
+
 matrices = 200 if short else 2000
 outcome = same_matrix.run(same_matrix.Config(scale=0.5, matrices=matrices))
 print(outcome.table())
@@ -156,7 +152,9 @@ outcome.figure()
 #
 # And tanh? Its derivative is 1 at 0 and smaller everywhere else, so growth starts at a larger scale
 # of $W_h$ (`deepnlp demo phase`). ReLU's derivative is 1 where a unit is open; but half of the
-# units are shut, and nothing bounds $h$ from above.
+# units are shut, and nothing bounds $h$ from above. It is sometimes named as a remedy. In an RNN it
+# is one only with a start that is made for it, $W_h = I$ (Le, Jaitly and Hinton 2015), and with a
+# limit on the gradient: section 3 has a ReLU RNN that a single step throws off.
 #
 # ### Exercise 6.1 ★ Will it explode? · further
 #
@@ -195,6 +193,10 @@ check("6.2", factor)
 
 
 # %%
+from deepnlp.backend.functions import sigmoid
+from deepnlp.plots.style import VERMILLION, headed
+
+
 def loss(w, b, T=50):
     h = np.full_like(w, 0.5)
     for _ in range(T):
@@ -356,6 +358,10 @@ explore(
 
 
 # %%
+from deepnlp import Layer, Parameter
+from deepnlp.gradcheck import check_gradients
+
+
 class Cell(Layer):
     """One step of a cell with a memory: (x, h_prev, c_prev) -> (h, c)."""
 
@@ -415,6 +421,11 @@ assert np.allclose(ours.forward(x, h_prev, c_prev), theirs.forward(x, h_prev, c_
 
 
 # %%
+from functools import partial
+
+from deepnlp.plots import bars, curves
+
+
 def accuracy(parts, which, seed, updates=1 if short else 200, steps=8 if short else 20):
     """The share of right answers to one of the questions."""
     net = story_net(lambda *sizes: Unrolled(Cell(parts, *sizes)), WORDS, seed)
@@ -438,16 +449,16 @@ bars(
 # %% [markdown]
 # The bare memory keeps the *first* name with every seed<!--= short or min(answered["memory"][ "who
 # was first?"]) > 0.9 --> and is lost when asked for the *last* one<!--= short or max(answered[
-# "memory"]["who came last?"]) < 0.3 -->: it cannot forget. The output gate helps it a little<!--=
-# short or np.mean(answered["+ output\ngate"]["who came last?"]) > np.mean(answered["memory"]["who
-# came last?"]) + 0.1 -->, and with a forget gate both questions are answered<!--= short or
-# min(answered["+ forget\ngate"][ "who came last?"]) > 0.9 -->. That is as far as these stories
-# judge: they do not show the worth of the candidate's tanh and of the input gate. Greff and others
-# (2017) took one part after the other out of LSTMs for speech, handwriting and music, and found
-# that the forget gate and the tanh before the output matter most. The start matters too: a gate
-# that starts at 0.73, with the usual bias of 1, leaves 0.2 %<!--= sigmoid(np.array(1.0)) ** 20 -->
-# of a memory after twenty steps, one that starts at 0.95 leaves 38 %<!--= sigmoid(np.array(3.0)) **
-# 20 -->. Exercise 6.6 asks for the bias that a distance needs.
+# "memory"]["who came last?"]) < 0.3 -->: it has no gate to forget with. The output gate helps it a
+# little<!--= short or np.mean(answered["+ output\ngate"]["who came last?"]) >
+# np.mean(answered["memory"]["who came last?"]) + 0.1 -->, and with a forget gate both questions are
+# answered<!--= short or min(answered["+ forget\ngate"][ "who came last?"]) > 0.9 -->. That is as
+# far as these stories judge: they do not show the worth of the candidate's tanh and of the input
+# gate. Greff and others (2017) took one part after the other out of LSTMs for speech, handwriting
+# and music, and found that the forget gate and the tanh before the output matter most. The start
+# matters too: a gate that starts at 0.73, with the usual bias of 1, leaves 0.2 %<!--=
+# sigmoid(np.array(1.0)) ** 20 --> of a memory after twenty steps, one that starts at 0.95 leaves 38
+# %<!--= sigmoid(np.array(3.0)) ** 20 -->. Exercise 6.6 asks for the bias that a distance needs.
 #
 # ### Exercise 6.5 ★★ Gather in silence · further
 #

@@ -26,22 +26,13 @@
 # every experiment down.
 
 # %%
-from functools import partial
 
 import numpy as np
 
-from deepnlp import Sequential
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity
-from deepnlp.layers import LSTM, Embedding, TimeAffine, Unrolled
 from deepnlp.lessons.exercises import check, short_form
 from deepnlp.models import RegularisedRNNLM
-from deepnlp.models.ngrams import KneserNey, Unigram
-from deepnlp.optimizers import Adam, clip_gradients
-from deepnlp.plots import bars, curves
-from deepnlp.training import BPTTBatches, Linear
-from material.figures import layers_in_time
-from material.stories import WORDS, arrivals, learn_stories, story_net
 
 short = short_form()
 seeds = [0] if short else [0, 1, 2]
@@ -55,6 +46,9 @@ seeds = [0] if short else [0, 1, 2]
 # lesson 5, with clipping.
 
 # %%
+from deepnlp.optimizers import Adam, clip_gradients
+from deepnlp.training import BPTTBatches, Linear
+
 corpus = load_corpus("pydocs", vocab_size=1000)
 cut = 4_000 if short else 30_000
 train_ids, aside_ids = corpus.train[:cut], corpus.train[cut : cut + (800 if short else 5_000)]
@@ -91,10 +85,13 @@ def fresh(layers=2, tie="tied", dropout=0.0, seed=0, **options):
 
 
 # %% [markdown]
-# In a stacked network one LSTM reads the states of another: the $h$ of the lower layer, $(N, T,
-# H)$, is the $x$ of the upper one.
+# The step from the simple RNN of lesson 5 to one LSTM layer is measured elsewhere, for both at a
+# rate of their own: [the ladder](../docs/results/ladder.md). In a stacked network one LSTM reads
+# the states of another: the $h$ of the lower layer, $(N, T, H)$, is the $x$ of the upper one.
 
 # %%
+from material.figures import layers_in_time
+
 sentence = ["the", "function", "returns", "a", "list"]
 layers_in_time(fresh(2, "none"), sentence, title="Two layers: h goes up as well, c does not")
 
@@ -105,6 +102,9 @@ layers_in_time(fresh(2, "none"), sentence, title="Two layers: h goes up as well,
 # trained with three rates, and then with two further seeds at the rate that was best for it.
 
 # %%
+from deepnlp.models.ngrams import KneserNey, Unigram
+from deepnlp.plots import bars, curves
+
 epochs, rates = 1 if short else 4, [0.01] if short else [0.005, 0.01, 0.02]
 by_layers, tried = {}, {}
 for layers in (1, 2) if short else (1, 2, 3):
@@ -185,6 +185,9 @@ layers_in_time(fresh(2, "none", 0.2), sentence, title="Dropout in depth: each co
 # sequence (Gal and Ghahramani 2016).
 
 # %%
+from deepnlp import Sequential
+from deepnlp.layers import LSTM, Embedding, TimeAffine, Unrolled
+
 rng = np.random.default_rng(0)
 noisy = [Unrolled(LSTM.init(64, 64, rng), dropout=(0.2, 0.2), locked=k == 1) for k in (0, 1)]
 net = Sequential(Embedding.init(V, 64), *noisy, TimeAffine.init(64, V))
@@ -232,6 +235,10 @@ curves(
 # and on both $h$ and $c$, once with fresh masks and once with locked ones, with three seeds each.
 
 # %%
+from functools import partial
+
+from material.stories import WORDS, arrivals, learn_stories, story_net
+
 first = partial(arrivals, which=0)
 
 
@@ -327,6 +334,9 @@ check("7.2", locked_dropout)
 # * **Lesson 7b, what is shared**: the embedding and the output as one matrix, and the whole recipe.
 #   At full size, from the shell: `chapters/ch07_the_better_language_model/` and `deepnlp
 #   reproduce`.
+# * **What is not here**: a penalty on the size of the weights (L2; `weight_decay` in the recipes,
+#   and in lesson 11 a part of AdamW), which no run of this course measures; and deep transitions
+#   and deep outputs (Pascanu, Gulcehre, Cho and Bengio 2014; `deepnlp/layers/deep.py`).
 # * Zaremba, Sutskever and Vinyals, *Recurrent neural network regularization* (2014); Gal and
 #   Ghahramani, *A theoretically grounded application of dropout in recurrent neural networks*
 #   (2016); Moon and others, *RNNDrop* (2015); Semeniuta, Severyn and Barth, *Recurrent dropout

@@ -26,28 +26,10 @@
 # %%
 import numpy as np
 
-import deepnlp
-from deepnlp import Parameter, Sequential
-from deepnlp.backend.functions import log_softmax, softmax
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import evaluating, perplexity
-from deepnlp.generation import generate
-from deepnlp.gradflow import gate_values
-from deepnlp.layers import (
-    AffineSoftmaxWithLoss,
-    AugmentedLoss,
-    Embedding,
-    TimeAffine,
-    TimeDropout,
-    TimeLSTM,
-)
 from deepnlp.lessons.exercises import check, short_form
 from deepnlp.models import RNNLM, RegularisedRNNLM
-from deepnlp.models.ngrams import KneserNey, Unigram
-from deepnlp.optimizers import Adam, clip_gradients
-from deepnlp.plots import bars, learning_curve
-from deepnlp.training import BPTTBatches, Linear
-from material.figures import gate_traces, layers_in_time
 
 short = short_form()
 seeds = [0] if short else [0, 1, 2]
@@ -58,6 +40,10 @@ seeds = [0] if short else [0, 1, 2]
 # Text and training are those of the first part.
 
 # %%
+from deepnlp.models.ngrams import KneserNey, Unigram
+from deepnlp.optimizers import Adam, clip_gradients
+from deepnlp.training import BPTTBatches, Linear
+
 corpus = load_corpus("pydocs", vocab_size=1000)
 train_ids = corpus.train[: 4_000 if short else 30_000]
 valid_ids = corpus.valid[: 800 if short else 5_000]
@@ -101,14 +87,18 @@ def fresh(layers=2, tie="tied", dropout=0.0, seed=0, **options):
 # Khosravi and Socher 2017) makes them one: $s = h E^\top + b$, which needs $D = H$.
 
 # %%
+from material.figures import gate_traces, layers_in_time
+
 sentence = ["the", "function", "returns", "a", "list"]
 layers_in_time(fresh(2, "tied", 0.2), sentence, title="Tied: the output is the embedding")
 
 # %% [markdown]
 # In code this is easy to write, as the transpose of a Parameter is the same Parameter, read the
-# other way. Its gradient is a sum over both uses (exercise 7.5), which is a part of why tying
-# helps: in an untied model the row of a rare word in $E$ learns only where that word is read, while
-# in a tied one it learns at every step, as an output that should have been more or less likely.
+# other way. Its gradient is a sum over both uses (exercise 7.5): in an untied model the row of a
+# rare word in $E$ learns only where that word is read, while in a tied one it learns at every step,
+# as an output that should have been more or less likely. That this is why tying helps, no run here
+# shows. Which of the two matrices of an untied model has the better vectors, as judged by people,
+# is [Table 2](../docs/results/table2.md) of the paper that section 3 follows.
 #
 # ### When D and H differ
 #
@@ -134,6 +124,18 @@ layers_in_time(fresh(2, "tied", 0.2), sentence, title="Tied: the output is the e
 
 
 # %%
+from deepnlp import Parameter, Sequential
+from deepnlp.layers import (
+    AffineSoftmaxWithLoss,
+    AugmentedLoss,
+    Embedding,
+    TimeAffine,
+    TimeDropout,
+    TimeLSTM,
+)
+from deepnlp.plots import bars, learning_curve
+
+
 def cosine(a, b):
     return np.mean(np.sum(a * b, axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1))
 
@@ -274,6 +276,8 @@ check("7.6", multiplications)
 # the output matrix towards $E$: with $W = E^\top$ one gets this for nothing.
 
 # %%
+from deepnlp.backend.functions import log_softmax, softmax
+
 rng, tau, gamma = np.random.default_rng(0), 2.0, 0.5
 E, h, targets = rng.normal(size=(7, 4)), rng.normal(size=(3, 4)), np.array([1, 6, 1])
 q, log_p = softmax(E[targets] @ E.T / tau), log_softmax(h @ E.T / tau)
@@ -387,6 +391,8 @@ check("7.8", trained)
 # `RNNLM` makes it, with the same loss:
 
 # %%
+import deepnlp
+
 corpus = load_corpus("pydocs")
 cut = 3000 if short else None
 train_ids, valid_ids, test_ids = (ids[:cut] for ids in (corpus.train, corpus.valid, corpus.test))
@@ -430,6 +436,8 @@ print(f"test perplexity, our model: {perplexity(model, test_ids):.1f}")
 # Sampled word by word, a little below temperature 1 (a stroke stands for the end of a line).
 
 # %%
+from deepnlp.generation import generate
+
 for seed, prompt in enumerate(["the function", "return a", "if the"]):
     rng = np.random.default_rng(seed)
     print(generate(model, prompt, length=30, temperature=0.8, rng=rng).replace("\n", " / "), "\n")
@@ -441,6 +449,8 @@ for seed, prompt in enumerate(["the function", "return a", "if the"]):
 # over all of them.
 
 # %%
+from deepnlp.gradflow import gate_values
+
 eos = corpus.vocab.eos_id
 ends = np.flatnonzero(valid_ids == eos)
 begin = ends[np.flatnonzero((np.diff(ends) >= 14) & (np.diff(ends) <= 20))[3]]

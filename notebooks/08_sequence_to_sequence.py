@@ -30,16 +30,8 @@
 # %%
 import numpy as np
 
-from deepnlp.backend.functions import log_softmax
 from deepnlp.datasets import load_pairs
-from deepnlp.generation import sample_search
-from deepnlp.gradcheck import check_gradients
-from deepnlp.layer import map_state
-from deepnlp.layers import Embedding
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.models import Seq2Seq
-from deepnlp.optimizers import Adam, clip_gradients
-from deepnlp.plots import curves
 from deepnlp.text import pad_pairs
 from material.figures import Candidate, beam_tree, encoder_decoder
 
@@ -188,6 +180,10 @@ check("8.3", Joint)
 
 
 # %%
+from deepnlp.gradcheck import check_gradients
+from deepnlp.models import Seq2Seq
+
+
 def fresh_model(D=16, H=64, seed=0, **options):
     return Seq2Seq(V, V, D, H, rng=np.random.default_rng(seed), **options)
 
@@ -226,6 +222,10 @@ check("8.4", accuracies)
 
 
 # %%
+from deepnlp.optimizers import Adam, clip_gradients
+from deepnlp.plots import curves
+
+
 def greedy(model, source, lengths, steps):
     """What the model writes, (N, steps); after a mark it does not matter."""
     state, ids, written = model.start(source, lengths), np.full(len(source), END), []
@@ -302,6 +302,9 @@ curves(
 
 
 # %%
+from deepnlp.layers import Embedding
+
+
 class WatchedEmbedding(Embedding):
     """Keeps the gradient (N, S, D) of the vectors that were looked up."""
 
@@ -455,6 +458,8 @@ check("8.6", mixed_inputs)
 
 
 # %%
+from deepnlp.generation import sample_search
+
 plain, marks = models["plain"], {"start_id": END, "end_id": END, "max_length": 5}
 source, lengths, *_ = batch_of([pairs.test[5]] * 4)
 print(pairs.test[5], "greedy:", text_of(greedy(plain, source, lengths, 5)[0]))
@@ -490,6 +495,10 @@ check("8.7", beam_step)
 
 
 # %%
+from deepnlp.backend.functions import log_softmax
+from deepnlp.layer import map_state
+
+
 def my_beam_search(model, source, width, steps=5):
     """The likeliest text that was found, and the candidates of each step."""
     state, totals = model.start(source[None], [len(source)]), [0.0]

@@ -496,7 +496,7 @@ bars(
 # A second layer, from right to left, knows what follows a 4. In a **bidirectional** encoder
 # (Schuster and Paliwal 1997) the states of both stand side by side, $2H$ numbers. In a padded batch
 # the second layer must begin at the true end of its sequence: the input is reversed by its length,
-# read, and the states are reversed again.
+# read, and the states are reversed again. As a tagger it is in `docs/results/tagger.md`.
 #
 # ### Exercise 9.7 ★★★ From both ends, backward · further
 #

@@ -21,7 +21,9 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import write_whole
 from deepnlp.plots.curves import THOUSANDS, curves
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
-from studies.logs import DIVERGED, FINISHED, Logs, Run
+from deepnlp.reports import page as html
+from deepnlp.training.result import DIVERGED, FINISHED, figure_text
+from studies.logs import Logs, Run
 from studies.page import Line, page_of, table_lines
 from studies.parameter import text
 from studies.sampling import importances
@@ -65,6 +67,43 @@ def write_page(study: Table | Search, results: Path) -> Path:
     page = results / f"{study.folder}.md"
     write_whole(page, content)
     return page
+
+
+def write_search(search: Search, folder: Path, trials: Sequence[Run]) -> Path:
+    """Write ``search.html`` in the folder of a search: its trials as figures and a table."""
+    best, ended = search.best_of(trials), f"{len(trials)} of {search.trials} trials have ended"
+    pruned = [trial for trial in trials if trial.status != FINISHED]
+    said = [f"{ended}, {len(pruned)} of them early."]
+    if best is not None:
+        value = figure_text(best.best)
+        said.append(
+            f"Best: {search.metric} {value}, {search.describe(best)} (trial {search.number(best)})."
+        )
+    weights = sorted(importances(search, trials).items(), key=lambda item: -item[1])
+    headings = [
+        "trial",
+        *(p.name for p in search.space),
+        f"best {search.metric}",
+        "epochs",
+        "state",
+    ]
+    rows = [
+        [
+            search.number(t),
+            *search.values(t.config).values(),
+            figure_text(t.best),
+            len(t.curve),
+            t.status,
+        ]
+        for t in trials
+    ]
+    parts = {
+        "Trials": lambda: html.picture(draw_trials(search, trials)),
+        "Each option against the result": lambda: html.picture(draw_parameters(search, trials)),
+        "Which options matter": lambda: html.table(["option", "importance"], weights, "Of Optuna"),
+        "All trials": lambda: html.table(headings, rows, "What was tried"),
+    }
+    return html.write_page(folder / "search.html", f"Search {search.name}", said, parts)
 
 
 def draw_table(of: FigureOf, lines: Sequence[Line], path: Path | None = None) -> Figure:
@@ -229,7 +268,7 @@ def _write_few(axis: Axis, subs: Sequence[float]) -> None:
 
 
 def _write_legend(figure: Figure, grid: Iterable[Axes]) -> None:
-    """What marks and colours stand for, side by side below; nothing where all are alike."""
+    """Draw the legend of marks and colours below; none where all are alike."""
     marks: dict[str, Any] = {}
     for axes in grid:
         handles, labels = axes.get_legend_handles_labels()

@@ -18,8 +18,8 @@ from deepnlp.training.runfolder import PLACES
 from studies.study import Study
 
 LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
-ENDED = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY)  # again they would end in the same way
-SLACK = 1e-4  # by which another processor may evaluate the best weights otherwise
+ENDED = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY)  # a repeated run would end in the same way
+SLACK = 1e-4  # the difference that another processor may make to a figure of the best weights
 NOT_RUN, NOT_ENDED, CHANGED = "not run", "not ended", "run with other options"
 
 
@@ -64,7 +64,7 @@ class Run:
         return None if self.best is None else 1 + self.curve.index(self.best)
 
     def contradictions(self) -> Iterator[str]:
-        """What the logs of a run that has ended say against each other."""
+        """Return the contradictions between the logs of a run that has ended."""
         result, rows = Result.from_dict(self.result), self.history
         for name, value in (cell for row in rows for cell in row.items()):
             measured = name.startswith(("train_", "valid_")) and not isinstance(value, dict)
@@ -80,7 +80,7 @@ class Run:
             yield "its result.json is of other options or metrics (its digest differs)"
 
     def _agrees(self, result: Result) -> bool:
-        """Whether steps, best epoch and a figure of the result are those of the metrics."""
+        """Return whether steps, best epoch and a figure of the result are those of the metrics."""
         if not self.best_epoch or self.best_epoch != result.best_epoch:
             return False
         row = self.history[self.best_epoch - 1]
@@ -121,7 +121,7 @@ class Logs:
         return CHANGED if self.changes(name) else FINISHED
 
     def has_ended(self, name: str) -> bool:
-        """Whether a run would end in the same way again."""
+        """Return whether a run would end in the same way again."""
         return (self.of(name).read_result() or {}).get("status") in ENDED
 
     def changes(self, name: str) -> list[str]:

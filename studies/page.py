@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.training.result import figure_text
-from studies.logs import DIVERGED, ENDED, NOT_RUN, Logs, Run
+from deepnlp.training.result import DIVERGED, figure_text
+from studies.logs import ENDED, NOT_RUN, Logs, Run
 from studies.parameter import text
 from studies.sampling import can_estimate_importance
 from studies.search import Search
@@ -36,7 +36,7 @@ class Line:
     before: Line | None = None  # the row that it comes after
 
     def values(self, path: str) -> list[Any]:
-        """What stands at a path, or the difference of two paths, in each run; else None."""
+        """Return the value at a path, or the difference of two paths, in each run; else None."""
         first, minus, second = path.partition(" - ")
         if minus:
             pairs = zip(self.values(first), self.values(second), strict=True)
@@ -69,7 +69,7 @@ class Line:
         return NO_VALUE if NO_VALUE in parts else "".join(parts)
 
     def diverged(self) -> bool:
-        """Whether a run ended early since its loss was no longer finite."""
+        """Return whether a run ended early since its loss was no longer finite."""
         return any(run.status == DIVERGED for run in self.runs)
 
 
@@ -124,7 +124,7 @@ def _mean_and_spread(values: Sequence[Any], form: str) -> str:
 
 
 def _at(table: Any, path: str) -> Any:
-    """What stands at a path of keys, None where there is nothing."""
+    """Return the value at a path of keys, None where there is nothing."""
     for key in path.split("."):
         if not isinstance(table, Mapping) or key not in table:
             return None
@@ -169,7 +169,7 @@ Parts = tuple[dict[str, Any], dict[str, str]]  # what a page is filled with; fil
 
 
 def _of_table(table: Table, runs: Sequence[Run], said: Mapping[str, Any]) -> Parts:
-    """Of the page of a table."""
+    """Write the page of a table."""
     rows = table_lines(table, runs)
     shown = [line for line in rows if line.row["shown"]]
     ended = [
@@ -189,7 +189,7 @@ def _of_table(table: Table, runs: Sequence[Run], said: Mapping[str, Any]) -> Par
 
 
 def _of_search(search: Search, trials: Sequence[Run], said: Mapping[str, Any]) -> Parts:
-    """Of the page of a search; the best trial is in bold."""
+    """Write the page of a search; the best trial is in bold."""
     names, statuses = [p.name for p in search.space], [trial.status for trial in trials]
     ended = [f"{statuses.count(status)} {status}" for status in ENDED if status in statuses]
     manner = {**vars(search), "first": search.warmup_epochs + 1}

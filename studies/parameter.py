@@ -55,7 +55,7 @@ class Parameter:
         return [self.kind(first + k * gap) for k in range(int((last - first) / gap) + 1)]
 
     def contains(self, value: Any) -> bool:
-        """Whether it is one of the values."""
+        """Return whether a value is one of those of the parameter."""
         return value in self.choices if self.choices else bool(value == self.tidy(value))
 
     def tidy(self, value: Any) -> Any:

@@ -23,14 +23,14 @@ from deepnlp.datasets.files import data_folder
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import locked
 from deepnlp.training import TrainConfig
-from deepnlp.training.result import figure_text
-from studies.logs import FINISHED, Logs
+from deepnlp.training.result import FINISHED, figure_text
+from studies.logs import Logs
 from studies.sampling import draw_values, require_optuna
 from studies.search import LOCK, Search, begin_study
 from studies.table import Table
 from studies.training import CODES, FAILED
 
-POLL = 0.2  # seconds between two looks whether a run of another command is left
+POLL = 0.2  # seconds between two looks at the runs of other commands
 THREADS = "DEEPNLP_NUM_THREADS"
 WORKER = [sys.executable, "-m", "studies.training"]
 
@@ -107,14 +107,14 @@ class Runner:
                 self.failed.append(name)
 
     def _is_left(self, name: str) -> bool:
-        """Whether a run has not ended, and it and those that it needs may still end."""
+        """Return whether a run has not ended, and it and those that it needs may still end."""
         study, has_ended = self.runs.study, self.runs.has_ended
         is_out = name in self.failed or (self.failed and study.stops_at_failure)
         needs = (has_ended(need) or self._is_left(need) for need in study.needs(name))
         return not (is_out or has_ended(name)) and all(needs)
 
     def _can_begin(self, name: str) -> bool:
-        """Whether nobody trains a run that is left, and those that it needs have ended."""
+        """Return whether nobody trains a run that is left, and those that it needs have ended."""
         if name in self.begun or not all(map(self.runs.has_ended, self.runs.study.needs(name))):
             return False
         with locked(self.runs.folder / f"{name}.lock", patience=0) as free:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import required
-from studies.logs import FINISHED, Run
+from deepnlp.training.result import FINISHED
+from studies.logs import Run
 from studies.search import Search
 
 ATTEMPTS = 50  # draws until one is new
@@ -46,7 +47,7 @@ def draw_values(
 
 
 def can_estimate_importance(search: Search, trials: Sequence[Run]) -> bool:
-    """Whether there are several parameters, and trials enough."""
+    """Return whether there are several parameters, and trials enough."""
     finished = [trial for trial in trials if trial.status == FINISHED]
     return len(search.space) > 1 and len(finished) >= FEWEST
 

@@ -13,7 +13,8 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import locked, write_whole
 from deepnlp.options import Option, check_options, options_of, to_toml, values_of
 from deepnlp.training import TrainConfig, configure
-from studies.logs import FINISHED, Run, judged_by
+from deepnlp.training.result import FINISHED
+from studies.logs import Run, judged_by
 from studies.parameter import KEYS, Parameter, build_parameter, text
 from studies.study import Study, check_keys, differences, load_declared
 
@@ -87,7 +88,7 @@ class Search(Study):
         return self.run_names.index(trial.name)
 
     def facts(self, trial: Run) -> dict[str, Any]:
-        """What a page, and a program that reads JSON, says of a trial."""
+        """Return the facts of a trial for its page and for JSON."""
         return {
             "number": self.run_names.index(trial.name),
             "values": self.values(trial.config),
@@ -133,7 +134,7 @@ class Search(Study):
             yield dict(zip(names, values, strict=True))
 
     def differences(self, then: Search) -> list[str]:
-        """What is not as it was, each as a text; more trials are not counted."""
+        """Describe what has changed, each change as a text; more trials are not counted."""
         before, now = (
             {**values_of(s), **s.fixed(), "space": {p.name: p.describe() for p in s.space}}
             for s in (then, self)
@@ -163,7 +164,7 @@ def build_search(name: str, content: Mapping[str, Any]) -> Search:
     parts = {"recipe": "", "options": {}, "space": {}, **content}
     options = parts.pop("options")
     config = configure(parts["recipe"] or None, options, options.get("task"))
-    if config.seed is None:  # a trial that was killed must go on as it began
+    if config.seed is None:  # a killed trial must continue as it began
         config = config.replace(seed=0)
     space = [build_parameter(key, values, config) for key, values in parts["space"].items()]
     if not space:

@@ -1,4 +1,4 @@
-"""What a table of results and a search have in common: how they are declared, in TOML files."""
+"""The base of tables of results and searches: their declarations in TOML files."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -43,7 +43,7 @@ class Study:
 
     @property
     def words(self) -> Mapping[str, str]:
-        """What pages and messages call the parts of a study of this kind."""
+        """The words of pages and messages for the parts of a study of this kind."""
         words: dict[str, str] = PAGES[self.kind]["words"]
         return words
 
@@ -67,7 +67,7 @@ class Study:
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What is not as it was, each as a text; of another task only that it is another one."""
+    """Describe what has changed, each change as a text; of another task only that."""
     names = ["task"] if then["task"] != now["task"] else {**then, **now}
     return [
         f"{name} was {then.get(name)!r}, is {now.get(name)!r}"
@@ -100,10 +100,10 @@ def _read(kind: str, name: str) -> tuple[str, dict[str, Any]]:
 def load_declared(
     kind: str, name: str, build: Callable[[str, Mapping[str, Any]], Declared]
 ) -> Declared:
-    """What ``build`` makes of a declaration; its errors name the file."""
+    """Build a declaration by ``build``; its errors name the file."""
     path, content = _read(kind, name)
     try:
-        if "like" in content:  # all of another declaration, except for what stands here
+        if "like" in content:  # another declaration, of which this one changes a part
             _, other = _read(kind, content.pop("like"))
             options = {**other.get("options", {}), **content.get("options", {})}
             content = {**other, **content, "options": options}

@@ -18,13 +18,14 @@ from deepnlp import backend
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.files.writing import locked
 from deepnlp.training import Hook, RunFolder, TrainConfig, train
-from studies.logs import ENDED, FINISHED, OUT_OF_MEMORY, Logs, Run
+from deepnlp.training.result import FINISHED, OUT_OF_MEMORY
+from studies.logs import ENDED, Logs, Run
 from studies.search import DECLARED, Search, begun_search
 
-HALVING = 3  # of so many trials successive halving lets one go on
+HALVING = 3  # successive halving keeps one of so many trials
 CODES = {"finished": 0, "pruned": 0, "interrupted": 130, "busy": 75}  # busy: in another process
 FAILED = 2
-PATIENCE = 1.0  # seconds to wait for who looks whether the lock of a run is free
+PATIENCE = 1.0  # seconds to wait for a process that only tests the lock of a run
 
 
 class Judge(Hook):
@@ -34,14 +35,14 @@ class Judge(Hook):
         self.search, self.run = search, run
 
     def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether the trial ends after the last epoch of the history."""
+        """Return whether the trial ends after the last epoch of the history."""
         search, logs = self.search, Logs(self.search, self.run.path.parent)
         others = [run for run in logs.all_begun() if run.name != self.run.path.name]
         return is_pruned(search, Run(self.run, search.config, history, {}).curve, others)
 
 
 def is_pruned(search: Search, curve: Sequence[float], others: Sequence[Run]) -> bool:
-    """Whether a trial with these validations is not worth its remaining epochs.
+    """Return whether a trial with these validations is not worth its remaining epochs.
 
     ``others`` are the other trials that have begun.
     """
@@ -75,7 +76,7 @@ def train_run(folder: str) -> str:
             return "busy"
         if (run.read_result() or {}).get("status") in ENDED:
             return FINISHED
-        if is_trial:  # without the test split, on which the best options are measured later
+        if is_trial:  # the test split is kept for the best options
             search = begun_search(run.path.parent)
             hooks = [] if search.pruner == "none" else [Judge(search, run)]
             options = {"progress": False, "test": False, "hooks": hooks}
@@ -93,7 +94,7 @@ def train_run(folder: str) -> str:
 
 def main(backend_name: str, folder: str) -> int:
     """Train a run as the parent says; gives the exit code."""
-    # but for the training itself there is nothing to be put in order
+    # only the training itself has to be ended in order
     signal.signal(signal.SIGINT, lambda *_: os._exit(CODES["interrupted"]))
     threading.Thread(target=_listen, daemon=True).start()
     try:

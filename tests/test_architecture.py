@@ -21,7 +21,7 @@ FLOORS = [
     {"models/"},
     {"__init__.py", "checkpoint.py", "evaluation/", "generation/", "plots/", "tasks/"},
     {"training/", "exchange/"},
-    {"demos/", "examples/", "grading/", "lessons/", "testing.py"},
+    {"checkup/", "demos/", "examples/", "grading/", "lessons/", "reports/", "testing.py"},
     {"cli/", "__main__.py"},
 ]
 """The table of docs/design.md."""

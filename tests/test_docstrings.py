@@ -1,9 +1,11 @@
 """Everything public says what it is, and describes no parameter that it has not."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 
 import deepnlp
 from deepnlp import kernels, layers
@@ -82,8 +84,33 @@ def all_layers():
             yield name, None if ".. math::" in text else "does not state its equation"
 
 
-def failures(found) -> str:
-    return "\n".join(f"{name}: {what}" for name, what in found if what)
+def failures(wrong) -> str:
+    return "\n".join(f"{name}: {what}" for name, what in wrong if what)
+
+
+ROOMS = [Path(__file__).parents[1] / room for room in ("deepnlp", "benchmarks", "studies")]
+IN_WORK = {"checkup"}  # rooms whose docstrings are still to be reworded
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef
+
+
+def riddles(source: str):
+    """Docstrings, of private objects too, that begin neither with a verb nor with a noun."""
+    for node in ast.walk(ast.parse(source)):
+        text = isinstance(node, DOCUMENTED) and ast.get_docstring(node)
+        first = text.splitlines()[0] if text else ""
+        if re.match(r"(Of|As many|Whether|What)\b", first) and "?" not in first:
+            yield getattr(node, "name", "module"), first
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun():
+    assert [*riddles("def f():\n    'Of a list.'")] == [("f", "Of a list.")]
+    files = [path for room in ROOMS for path in room.rglob("*.py") if not IN_WORK & {*path.parts}]
+    wrong = [
+        (f"{path}, {name}", text)
+        for path in files
+        for name, text in riddles(path.read_text("utf-8"))
+    ]
+    assert not failures(wrong)
 
 
 def test_every_public_object_begins_with_one_line():

@@ -109,7 +109,7 @@ def gradient(model: RNNLM, ids: Any, targets: Any) -> tuple[float, Any]:
 
 
 def widened(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """What a layer carries, in float64."""
+    """Return the state that a layer carries, in float64."""
     return {
         name: x.astype("float64") if getattr(x, "dtype", None) == np.float32 else x
         for name, x in snapshot.items()

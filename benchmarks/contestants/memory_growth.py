@@ -45,7 +45,7 @@ def _train(model: RNNLM, ids: Any, spec: Spec) -> None:
 
 
 def _generate(model: RNNLM, ids: Any, spec: Spec) -> None:
-    """As many sampled words as the text has."""
+    """Sample as many words as the text has."""
     for _ in generate_ids(model, [1], len(ids), seed=0):
         pass
 

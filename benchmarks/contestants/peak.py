@@ -1,4 +1,4 @@
-"""What the machine can do at best: a large matrix product, and a copy of much memory."""
+"""The machine's limits: a large matrix product, and a copy of much memory."""
 
 from __future__ import annotations
 

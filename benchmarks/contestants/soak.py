@@ -33,7 +33,7 @@ QUICK_TURNS = 8
 
 
 def run(spec: Spec) -> Answer:
-    """What was done, and what was held.
+    """Report the work that was done and the memory that was held.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ def seq2seq(ours: Seq2Seq) -> Any:
             return torch.softmax(scores.masked_fill(padding, -torch.inf), dim=2) @ memory
 
         def decode(self, x: Any, state: Any, fed: Any, read: Any) -> tuple[Any, Any, Any]:
-            """What T steps give (N, T, H), their last state, and what the next step is fed."""
+            """Run T steps: outputs (N, T, H), the last state, and the next step's input."""
             if not loop:
                 y, state = self.decoder(x, state)
                 if attention != "none":

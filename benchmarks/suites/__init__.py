@@ -21,6 +21,7 @@ from benchmarks.suites import (
     processes,
     profile,
     scaling,
+    scan,
     seq2seq,
     soak,
     techniques,
@@ -61,6 +62,10 @@ SUITES = {
         lm.goals,
     ),
     "layers": Suite("each layer, forward and backward", layers.entries, layers.tables),
+    "scan": Suite(
+        "a layer that is a scan, against an LSTM and its bare products", scan.entries, scan.tables,
+        scan.goals,
+    ),
     "generate": Suite(
         "sampling, one text and 64 together", generate.entries, generate.tables, generate.goals
     ),

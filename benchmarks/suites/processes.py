@@ -32,7 +32,7 @@ QUICK_SHAPES = ({"V": 50, "N": 4, "T": 3, "H": 4},)
 
 
 class Network(NamedTuple):
-    """What a message costs: seconds for it, and seconds for each number of float32 in it."""
+    """The cost of a message: seconds for it, and for each number of float32 in it."""
 
     latency: float
     number: float
@@ -143,7 +143,7 @@ def speedup(result: Result, H: int, P: int, network: Network, rows: int = 1024) 
 
 
 def tables(result: Result) -> list[Table]:
-    """What was measured, beside the model; and what the model says of many processes."""
+    """Return the measurements beside the model, and the model's numbers for many processes."""
     network, error = fitted(result)
     rows = []
     for record in steps_of(result):

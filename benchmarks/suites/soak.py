@@ -37,7 +37,7 @@ def goals(result: Result) -> list[Goal]:
 
 
 def tables(result: Result) -> list[Table]:
-    """What was done, and what was held."""
+    """Report the work that was done and the memory that was held."""
     (record,) = result.records
     names = ("minutes", "steps", "generated", "evaluated")
     done = [number(record.median(name)) for name in names]

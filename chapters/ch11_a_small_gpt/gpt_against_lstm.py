@@ -3,7 +3,8 @@
 Both share the output with the embedding, are trained by AdamW with warm-up and cosine, and read as
 many tokens in a step; their learning rates come from short trials with one seed. The GPT
 reads windows from random places and is measured in windows; the LSTM reads the text in order and
-carries its state. Losses are in bits per byte of the validation text.
+carries its state. Beside them stand bigrams, trigrams and 5-grams of as many tokens. Losses are in
+bits per byte of the validation text.
 
     python chapters/ch11_a_small_gpt/gpt_against_lstm.py --corpora pydocs
 
@@ -25,6 +26,7 @@ from deepnlp.evaluation import perplexity
 from deepnlp.files.tables import table
 from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import GPT, RNNLM
+from deepnlp.models.ngrams import KneserNey
 from deepnlp.optimizers import AdamW, clip_gradients
 from deepnlp.plots import curves
 
@@ -43,6 +45,7 @@ class Config:
     steps: int = 1000
     every: int = 100
     warmup: int = 100
+    positions: str = "rotary"
     lr_gpt: float = 0.003
     lr_lstm: float = 0.015
     measured: int = 30_000  # tokens of the validation text
@@ -62,8 +65,10 @@ def main(config: Config) -> dict[str, Any]:
         size = None if name == "tinyshakespeare" else config.vocab_size
         corpus = load_corpus(name, vocab_size=size, **options)
         print(corpus.describe(), flush=True)
-        read = corpus.vocab.detokenize(corpus.vocab.decode(corpus.valid[1 : config.measured]))
-        log = {"config": asdict(config), "bytes": len(read.encode("utf-8")), "runs": {}}
+        heard = corpus.valid[: config.measured]  # the first token is not predicted
+        in_bytes = len(corpus.vocab.detokenize(corpus.vocab.decode(heard[1:])).encode("utf-8"))
+        log = {"config": asdict(config), "bytes": in_bytes, "tokens": len(heard) - 1, "runs": {}}
+        log["counting"] = counting(corpus, config)
         for kind in ("GPT", "LSTM"):
             log["runs"][kind] = [train(kind, corpus, seed, config) for seed in range(config.seeds)]
         (folder / f"{name}.json").write_text(json.dumps(log) + "\n", encoding="utf-8")
@@ -72,10 +77,21 @@ def main(config: Config) -> dict[str, Any]:
     return found
 
 
+def counting(corpus: Corpus, config: Config) -> dict[str, float]:
+    """Losses in nats per token of n-grams, fit on as many tokens as the models read."""
+    seen, heard = (
+        corpus.train[: config.steps * config.N * config.T],
+        corpus.valid[: config.measured],
+    )
+    fitted = {n: KneserNey(n).fit(seen, len(corpus.vocab)) for n in (2, 3, 5)}
+    return {f"{n}-gram": float(np.log(model.perplexity(heard))) for n, model in fitted.items()}
+
+
 def fresh(kind: str, V: int, seed: int, config: Config) -> Any:
     """A GPT, or an LSTM of two layers with about as many parameters."""
     rng, D = np.random.default_rng(seed), config.D
-    gpt = GPT(V, D, config.blocks, heads=4, context=config.T, rng=rng)
+    form: Any = {"heads": 4, "context": config.T, "positions": config.positions}
+    gpt = GPT(V, D, config.blocks, rng=rng, **form)
     if kind == "GPT":
         return gpt
     # V H + V + 2 (8 H^2 + 4 H) = the parameters of the GPT
@@ -113,18 +129,20 @@ def train(kind: str, corpus: Corpus, seed: int, config: Config) -> dict[str, Any
     return {"parameters": model.size(), "steps": steps, "seconds": seconds, "nats": losses}
 
 
-def bits(log: dict[str, Any], run: dict[str, Any]) -> np.ndarray:
-    """The losses of a run in bits per byte."""
-    return np.array(run["nats"]) * (log["config"]["measured"] - 1) / log["bytes"] / np.log(2)
+def bits(log: dict[str, Any], nats: Any) -> np.ndarray:
+    """Losses of a token in bits per byte."""
+    return np.array(nats) * log["tokens"] / log["bytes"] / np.log(2)
 
 
 def rows(log: dict[str, Any]) -> list[list[str]]:
     """Cells of the table: a row for each model."""
-    runs, found = log["runs"], []
+    runs = log["runs"]
+    counts = {name: bits(log, nats) for name, nats in log["counting"].items()}
+    found = [[name, "-", f"{loss:.3f}", "-", "-"] for name, loss in counts.items()]
     least = min(np.mean([run["seconds"][-1] for run in of]) for of in runs.values())
     for kind, of in runs.items():
-        ends = [bits(log, run)[-1] for run in of]
-        then = [np.interp(least, run["seconds"], bits(log, run)) for run in of]
+        ends = [bits(log, run["nats"])[-1] for run in of]
+        then = [np.interp(least, run["seconds"], bits(log, run["nats"])) for run in of]
         shown = [" ".join(f"{one:.3f}" for one in some) for some in (ends, then)]
         seconds = np.mean([run["seconds"][-1] for run in of])
         found.append([kind, f"{of[0]['parameters']:,}", *shown, f"{seconds:.0f}"])
@@ -137,7 +155,7 @@ def report(name: str, log: dict[str, Any], folder: Path) -> None:
     print(table(heads, rows(log)), flush=True)
     lines = {}
     for kind, of in log["runs"].items():
-        both = [(run["seconds"], bits(log, run)) for run in of]
+        both = [(run["seconds"], bits(log, run["nats"])) for run in of]
         lines[kind] = tuple(np.mean(both, axis=0))
     title = f"{name}: {' and '.join(f'{k} {of[1][-1]:.3f}' for k, of in lines.items())} in the end"
     labels = {"xlabel": "processor seconds of training", "ylabel": "bits per byte (validation)"}

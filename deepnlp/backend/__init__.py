@@ -24,3 +24,10 @@ from deepnlp.backend.arrays import (
 from deepnlp.backend.checks import check_memory, check_number, check_numbers, check_shape
 from deepnlp.backend.random import Generator, Rng, host_generator, philox_uint16, rng, seed
 from deepnlp.backend.threads import cache_blocks
+
+__all__ = [
+    "NAMES", "Array", "Generator", "HostArray", "Rng", "asarray", "asnumpy", "cache_blocks",
+    "check_ids", "check_memory", "check_number", "check_numbers", "check_shape", "erf",
+    "float_type", "host_generator", "name", "philox_uint16", "rng", "seed", "table_rows", "use",
+    "use_module", "use_tf32", "xp",
+]  # fmt: skip

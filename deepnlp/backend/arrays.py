@@ -7,7 +7,7 @@ cupy.
 """
 
 import os
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 
@@ -40,7 +40,11 @@ class _ArrayModule:
         return f"<deepnlp.backend.xp standing for {self._module.__name__}>"
 
 
-xp: Any = _ArrayModule()
+_in_use = _ArrayModule()
+if TYPE_CHECKING:
+    xp = numpy  # CuPy has the same functions
+else:
+    xp = _in_use
 
 
 def _use_environment() -> None:
@@ -137,12 +141,12 @@ def use_module(module: Any) -> None:
         It needs ``ndarray``, ``asarray`` and the functions the layers call. Where it also has
         ``asnumpy``, that is the door out.
     """
-    xp._stand_for(module)
+    _in_use._stand_for(module)
 
 
 def name() -> str:
-    """Name of the array module in use, such as ``"numpy"`` or ``"cupy"``."""
-    return str(xp._module.__name__)
+    """Return the name of the array module in use, such as ``"numpy"`` or ``"cupy"``."""
+    return str(_in_use._module.__name__)
 
 
 def asarray(values: Any, dtype: Any = None) -> Array:
@@ -180,7 +184,7 @@ def asarray(values: Any, dtype: Any = None) -> Array:
 
 
 def float_type(dtype: Any) -> Any:
-    """The number type of weights that a name stands for.
+    """Return the number type of weights that a name stands for.
 
     Parameters
     ----------
@@ -206,7 +210,7 @@ def float_type(dtype: Any) -> Any:
     return number_type
 
 
-def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:
+def asnumpy(array: Any) -> numpy.ndarray[Any, Any]:
     """Door out: an array of the backend as a NumPy array. Waits for the device.
 
     Parameters
@@ -221,11 +225,11 @@ def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:
     """
     if isinstance(array, numpy.ndarray | numpy.generic):
         return numpy.asarray(array)
-    return numpy.asarray(getattr(xp._module, "asnumpy", numpy.asarray)(array))
+    return numpy.asarray(getattr(_in_use._module, "asnumpy", numpy.asarray)(array))
 
 
 def erf(x: Array) -> Array:
-    r"""The error function 2 / sqrt(pi) times the integral of exp(-u^2) from 0 to x, by SciPy.
+    r"""Return SciPy's error function, 2 / sqrt(pi) times the integral of exp(-u^2) from 0 to x.
 
     >>> erf(asarray([0.0, 1e4]))
     array([0., 1.])
@@ -242,7 +246,7 @@ def erf(x: Array) -> Array:
 
 
 def table_rows(table: Array, ids: Array) -> Array:
-    """Rows of a table (V, ...) by ids of any shape (...), whose type may be wider than an index.
+    """Look up rows of a table (V, ...) by ids of any shape, whose type may be wider than an index.
 
     ``take`` is quicker than ``table[ids]``, and where addresses have 32 bits it refuses int64.
 

@@ -15,7 +15,7 @@ from deepnlp.options import Option
 def check_numbers(owner: str, what: str, array: Any) -> None:
     """Raise a TypeError if an array is not made of numbers, but of text, dates or objects.
 
-    Nor may it be masked, or a matrix, in which operators mean something else.
+    Masked arrays and ``numpy.matrix`` are refused too: their operators mean something else.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def check_shape(shape: tuple[Any, ...], least: int = 0) -> None:
 def check_memory(shape: tuple[int, ...]) -> None:
     """Raise a MemoryError if an array of float64 numbers is larger than the memory of the host.
 
-    The system would promise the memory, and kill the process that uses it.
+    Otherwise the system would grant the memory, and kill the process when it uses it.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def check_memory(shape: tuple[int, ...]) -> None:
 
 @lru_cache(maxsize=1)
 def _memory() -> int | None:
-    """Bytes of memory that the host has, or the group of processes may use; None if unknown."""
+    """Return the bytes of memory of the host, or of its control group; None if unknown."""
     try:
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -20,7 +20,7 @@ def column_sums(x: Array) -> Array:
 
 
 def sigmoid(x: Array) -> Array:
-    """Logistic function 1 / (1 + exp(-x)), by way of tanh, which never overflows.
+    """Return the logistic function 1 / (1 + exp(-x)), by way of tanh, which never overflows.
 
     >>> sigmoid(xp.asarray([0.0, 1e4]))
     array([0.5, 1. ])
@@ -29,12 +29,12 @@ def sigmoid(x: Array) -> Array:
 
 
 def sigmoid_grad(y: Array) -> Array:
-    """Derivative of the sigmoid, from its output y: y (1 - y), of the same shape."""
+    """Return the derivative of the sigmoid, from its output y: y (1 - y), of the same shape."""
     return y * (1 - y)
 
 
 def tanh_grad(y: Array) -> Array:
-    """Derivative of tanh, from its output y: 1 - y^2, at most 1 and equal to 1 at x = 0."""
+    """Return the derivative of tanh, from its output y: 1 - y^2, which is 1 at x = 0."""
     return 1 - y * y
 
 
@@ -48,12 +48,12 @@ def relu(x: Array) -> Array:
 
 
 def relu_grad(y: Array) -> Array:
-    """Derivative of the rectifier, from its output y: true (1) where y > 0, else false (0)."""
+    """Return the derivative of the rectifier from its output y: true where y > 0, else false."""
     return y.real > 0
 
 
 def softmax(x: Array) -> Array:
-    """Probabilities from scores (..., V), over the last axis.
+    """Return probabilities from scores (..., V), over the last axis.
 
     The largest score is subtracted first: it cancels, and nothing overflows.
 
@@ -67,7 +67,7 @@ def softmax(x: Array) -> Array:
 
 
 def masked_softmax(x: Array, hidden: Array | None) -> Array:
-    """Softmax over the entries of the last axis that are not hidden; zero at those that are.
+    """Compute the softmax over the entries of the last axis that are not hidden.
 
     Where all entries of a row are hidden, all are zero. ``hidden`` broadcasts to x (..., S).
 
@@ -93,7 +93,7 @@ def softmax_grad(dy: Array, y: Array) -> Array:
 
 
 def log_softmax(x: Array) -> Array:
-    """Logarithms of the probabilities from scores (..., V), over the last axis.
+    """Return logarithms of the probabilities from scores (..., V), over the last axis.
 
     >>> log_softmax(xp.asarray([[1000.0, 1000.0]])).round(3)
     array([[-0.693, -0.693]])
@@ -113,7 +113,7 @@ def softplus(x: Array) -> Array:
 
 
 def split_gates(a: Array, gates: int) -> list[Array]:
-    """Equal blocks of the last axis, as views: (..., gates * H) to a list of (..., H).
+    """Return equal blocks of the last axis, as views: (..., gates * H) to a list of (..., H).
 
     Examples
     --------

@@ -12,7 +12,7 @@ from deepnlp.backend.checks import check_memory, check_shape
 
 
 def uniform(shape: tuple[int, ...], bound: float, rng: Rng = None, dtype: Any = "float32") -> Array:
-    """Weights of a shape, drawn from U(-bound, bound).
+    """Return weights of a shape, drawn from U(-bound, bound).
 
     >>> bool(abs(uniform((3, 4), 0.1)).max() <= 0.1)
     True
@@ -23,7 +23,7 @@ def uniform(shape: tuple[int, ...], bound: float, rng: Rng = None, dtype: Any = 
 
 
 def normal(shape: tuple[int, ...], std: float, rng: Rng = None, dtype: Any = "float32") -> Array:
-    """Weights of a shape, drawn from N(0, std^2).
+    """Return weights of a shape, drawn from N(0, std^2).
 
     >>> normal((3, 4), 0.01).shape
     (3, 4)
@@ -44,7 +44,7 @@ def drawn(
     dtype: Any = "float32",
     std: float | None = None,
 ) -> Array:
-    """A fresh matrix: uniform from U(-bound, bound), book from N(0, std^2), std 1 / sqrt(rows).
+    """Draw a matrix: uniform from U(-bound, bound), book from N(0, std^2), std 1 / sqrt(rows).
 
     >>> drawn("book", (100, 3), bound=0.1).shape
     (100, 3)
@@ -57,7 +57,7 @@ def drawn(
 
 
 def fan_in_bound(fan_in: int) -> float:
-    """The bound 1 / sqrt(fan-in) of a uniform distribution, a common default.
+    """Return the bound 1 / sqrt(fan-in) of a uniform distribution, a common default.
 
     >>> fan_in_bound(100)
     0.1
@@ -67,7 +67,7 @@ def fan_in_bound(fan_in: int) -> float:
 
 
 def _check(name: str, width: float, shape: tuple[int, ...], dtype: Any) -> None:
-    """The shape of weights, and how far they are spread: a tenth of the largest number at most."""
+    """Check the shape of weights, and that they spread by a tenth of the largest number at most."""
     check_shape(shape)
     check_memory(shape)
     largest = float(xp.finfo(float_type(dtype)).max) / 10

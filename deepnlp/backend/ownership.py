@@ -19,13 +19,14 @@ class OfOneThread:
     def take_over(self: Any) -> None:
         """Let the calling thread go forward and back from now on, in place of another.
 
-        Training in a thread of its own begins with it, as :class:`deepnlp.training.Trainer` does.
+        A training in a thread of its own begins with this call; :class:`deepnlp.training.Trainer`
+        makes it.
         """
         for layer in self._layers():
             layer._owner = None
 
     def _layers_of_this_thread(self: Any, method: str) -> Any:
-        """This layer and those inside; an error if another thread is at one of them."""
+        """Return this layer and those inside; raise if another thread is at one of them."""
         layers = self._layers()
         for layer in layers:
             if layer._owner is not None:
@@ -33,7 +34,7 @@ class OfOneThread:
         return layers
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy has: all but the thread that is at the layer."""
+        """Return the state of a copy: all but the thread that owns the layer."""
         return {name: value for name, value in vars(self).items() if name != "_owner"}
 
 

@@ -118,7 +118,7 @@ class Group:
     @classmethod
     @cache
     def world(cls) -> Group:
-        """All processes that ``mpiexec`` has started, always the same group; or this one alone."""
+        """Return the group of all processes that ``mpiexec`` has started, or this process alone."""
         places = ([os.environ.get(name, "") for name in names] for names in STARTERS)
         rank, size = next((place for place in places if all(place)), ("0", "1"))
         with ExitStack() as meeting:
@@ -153,7 +153,7 @@ class Group:
     # --- One process for all -----------------------------------------------------------------
 
     def first(self, work: Callable[[], T]) -> T | None:
-        """What ``work()`` gives to rank 0, None to the others; its error is raised in all."""
+        """Return the result of ``work()`` in rank 0, None in the others; raise its error in all."""
         result, error = None, None
         if self.rank == 0:
             try:
@@ -167,7 +167,7 @@ class Group:
         return result
 
     def shared(self, work: Callable[[], T]) -> T:
-        """What ``work()`` gives to rank 0, which alone calls it, in all processes."""
+        """Return the result of ``work()``, which rank 0 alone calls, in all processes."""
         result: Any = self.first(work)
         return self.gathered(result)[0]
 
@@ -177,11 +177,11 @@ class Group:
         return result if self.rank == 0 else work()
 
     def gathered(self, value: T) -> list[T]:
-        """The values of all processes, by rank."""
+        """Return the values of all processes, by rank."""
         return self.folded([value], list.__add__)
 
     def any(self, flag: bool) -> bool:
-        """Whether it is true in any process."""
+        """Return whether a condition is true in any process."""
         return any(self.gathered(flag))
 
     # --- Sums over the ranks -----------------------------------------------------------------
@@ -208,18 +208,18 @@ class Group:
         first, last, rounds = 0, numbers.size, []
         for bit in self._bits():
             low, high = (first, (first + last) // 2), ((first + last) // 2, last)
-            own, other = (high, low) if self.rank & bit else (low, high)
-            theirs = self._spare[: own[1] - own[0]]
+            kept, other = (high, low) if self.rank & bit else (low, high)
+            theirs = self._spare[: kept[1] - kept[0]]
             self._exchange(numbers[slice(*other)], theirs, bit)
-            numbers[slice(*own)] += theirs
-            rounds.append((bit, own, other))
-            first, last = own
-        for bit, own, other in reversed(rounds):
-            self._exchange(numbers[slice(*own)], numbers[slice(*other)], bit)
+            numbers[slice(*kept)] += theirs
+            rounds.append((bit, kept, other))
+            first, last = kept
+        for bit, kept, other in reversed(rounds):
+            self._exchange(numbers[slice(*kept)], numbers[slice(*other)], bit)
         self.seconds += time.perf_counter() - begin
 
     def folded(self, value: T, add: Callable[[T, T], T]) -> T:
-        """The sum of objects of all ranks, in the same tree, where ``add`` adds two of them."""
+        """Add up objects of all ranks, in the same tree; ``add`` adds two of them."""
         begin = time.perf_counter()
         for bit in self._bits():
             partner = self.rank ^ bit
@@ -246,7 +246,7 @@ class Group:
     # --- The end -----------------------------------------------------------------------------
 
     def describe(self) -> str:
-        """The processes by rank, so that a message of ``mpiexec`` on a PID can be understood."""
+        """List the processes by rank, to explain a PID in a message of ``mpiexec``."""
         names = ", ".join(f"{rank} is {name}" for rank, name in enumerate(self._names))
         return f"{self.size} processes: {names}"
 
@@ -287,20 +287,20 @@ def sharing(group: Group, slices: int) -> Iterator[None]:
 def share_out(work: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
     """``[work(item) for item in items]``, each item in one of the processes of :func:`sharing`.
 
-    What a work shares out itself, inside, stays in its process.
+    A call of ``share_out`` inside ``work`` stays in its process.
 
     >>> share_out(abs, [-1, 2])
     [1, 2]
     """
     group, slices = _sharing.get()
     with sharing(ALONE, slices):
-        own = [work(item) for item in items[group.rank :: group.size]]
-    by_rank = group.gathered(own)
+        results = [work(item) for item in items[group.rank :: group.size]]
+    by_rank = group.gathered(results)
     return [by_rank[k % group.size][k // group.size] for k in range(len(items))]
 
 
 def cut(rows: int, number: int | None = None) -> list[slice]:
-    """So many rows in slices, as many as :func:`sharing` says; with few rows some are empty.
+    """Cut rows into as many slices as :func:`sharing` says; with few rows some are empty.
 
     >>> cut(6, 4)
     [slice(0, 1, None), slice(1, 3, None), slice(3, 4, None), slice(4, 6, None)]

@@ -18,7 +18,7 @@ ALIGNED = 32  # a piece ends where a block of BLAS ends
 
 
 def product(A: Array, B: Array, out: Array | None = None) -> Array:
-    """A B (n, m), in ``out`` if given; a large one is cut by rows or columns of the result.
+    """Return A B (n, m), in ``out`` if given; a large one is cut by rows or columns of the result.
 
     >>> product(xp.ones((2, 3)), xp.ones((3, 1)))
     array([[3.],
@@ -63,7 +63,7 @@ def batched_product(A: Array, B: Array, out: Array | None = None) -> Array:
 
 
 def product_by_tiles(A: Array, B: Array) -> Array:
-    """A B in float64, where each row has the same bits however many rows A has: else ``product``.
+    """Compute A B; in float64 a row has the same bits however many rows A has.
 
     BLAS adds up in an order that depends on the shape, for a row alone in another one than for a
     row among many. So all products are of :data:`TILE` rows, the last filled up with zeros.
@@ -82,7 +82,7 @@ def product_by_tiles(A: Array, B: Array) -> Array:
 
 
 def filled(x: Array, axis: int, size: int) -> Array:
-    """An array with zeros behind, so that an axis becomes a multiple of a size.
+    """Return an array with zeros behind, so that an axis becomes a multiple of a size.
 
     >>> filled(xp.ones((2, 1)), 0, 3).tolist()
     [[1.0], [1.0], [0.0]]
@@ -100,8 +100,8 @@ def affine(x: Array, W: Array, b: Array | None) -> Array:
     return y
 
 
-def product_with(B: Array, n: int) -> Callable[[Array, Array], None]:
-    """The function that writes A B into ``out``, for many A of n rows: ``times_B(A, out)``.
+def product_with(B: Array, n: int) -> Callable[[Array, Array], object]:
+    """Return the function that writes A B into ``out``, for many A of n rows: ``times_B(A, out)``.
 
     For a loop over time that runs with one BLAS thread, as in a kernel: whatever can be decided
     before the loop is decided here.
@@ -114,7 +114,7 @@ def product_with(B: Array, n: int) -> Callable[[Array, Array], None]:
 
 
 def product_with_transpose(W: Array, n: int, dtype: Any) -> Callable[[Array], Array]:
-    """The same for A W^T: ``times_W_T(A)`` gives it (n, k), in memory that its next call reuses.
+    """Return the function that gives A W^T (n, k), in memory that its next call reuses.
 
     ``dtype`` is the number type of the result. On the GPU the product reads W as it is. Elsewhere
     a small W is transposed once; a large one is read row by row, as A W^T = (W A^T)^T.
@@ -137,13 +137,13 @@ def product_with_transpose(W: Array, n: int, dtype: Any) -> Callable[[Array], Ar
 
 
 def _is_shared(n: int, k: int, m: int) -> bool:
-    """Whether a product of (n, k) and (k, m) is shared out between threads."""
+    """Return whether a product of (n, k) and (k, m) is shared out between threads."""
     large = n * k * m >= SMALLEST_SHARED or k * m >= LARGE_MATRIX
     return large and max(n, m) >= 4 * ALIGNED and backend.name() == "numpy"
 
 
 def _shares(A: Array, B: Array, out: Array, pieces: list[Any]) -> tuple[Any, list[Any]]:
-    """The work of a piece of a product, rows or columns of the result, and the pieces."""
+    """Return the work of a piece of a product, rows or columns of the result, and the pieces."""
     if len(out) >= out.shape[1]:
         return lambda r: xp.matmul(A[r], B, out=out[r]), pieces
     return lambda c: xp.matmul(A, B[:, c], out=out[:, c]), pieces

@@ -46,7 +46,7 @@ def rng() -> Generator:
 
 
 def host_generator(rng: Generator | None) -> Generator:
-    """The generator that was given, or the one that :func:`seed` set.
+    """Return the generator that was given, or the one that :func:`seed` set.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def host_generator(rng: Generator | None) -> Generator:
 
 
 def philox_uint16(key: int, counter: int, size: int) -> numpy.ndarray[Any, Any]:
-    """Random 16-bit integers that are a pure function of (key, counter).
+    """Return random 16-bit integers that are a pure function of (key, counter).
 
     Philox is counter-based: it has no state but these two numbers (Salmon, Moraes, Dror, Shaw
     2011, "Parallel random numbers: as easy as 1, 2, 3").

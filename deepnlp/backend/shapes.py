@@ -18,7 +18,7 @@ KINDS = {
 
 @lru_cache(maxsize=64)
 def _axes(letters: str) -> tuple[list[str], list[str], bool]:
-    """All axes, those that are named, and whether there may be any others before them."""
+    """Return all axes, those that are named, and whether there may be any others before them."""
     axes = letters.split()
     free = axes[0] == "..."
     return axes, axes[1:] if free else axes, free
@@ -65,7 +65,7 @@ def expect(
 
 @lru_cache(maxsize=64)
 def declared(axes: str) -> tuple[list[str], str]:
-    """The letters of each input and of the output.
+    """Return the letters of each input and of the output.
 
     >>> declared("N T D, N C -> N T M"), declared("N D ->")
     ((['N T D', ' N C '], 'N T M'), (['N D '], ''))
@@ -83,19 +83,19 @@ def check_inputs(layer: Any, inputs: Mapping[str, Any]) -> None:
     sizes: dict[str, int] = {}
     for (name, array), letters in zip(inputs.items(), declared(layer.axes)[0]):
         named = letters.removeprefix("...").split()
-        own = {letter: getattr(layer, letter) for letter in named if hasattr(layer, letter)}
-        sizes |= own
+        attributes = {each: getattr(layer, each) for each in named if hasattr(layer, each)}
+        sizes |= attributes
         known = {letter: sizes[letter] for letter in named if letter in sizes}
         layer._expect(name, array, letters, "floating-point numbers", **known)
-        if 0 in own.values():
-            owner, letter = type(layer).__name__, min(own, key=own.__getitem__)
+        if 0 in attributes.values():
+            owner, letter = type(layer).__name__, min(attributes, key=attributes.__getitem__)
             raise ValueError(f"{owner}: {letter} should be 1 or more, got {name} {array.shape}")
         if named:
             sizes |= zip(named, array.shape[-len(named) :])
 
 
 def shape(text: str, sizes: dict[str, int]) -> tuple[int, ...]:
-    """Numbers for letters: ``"D,4H"`` with D = 3, H = 5 is (3, 20)."""
+    """Return numbers for letters: ``"D,4H"`` with D = 3, H = 5 is (3, 20)."""
     axes = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d*)\s*([A-Za-z]\w*)?\s*", part)

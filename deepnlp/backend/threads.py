@@ -68,7 +68,7 @@ class _Round:
     lock that an interrupted caller could leave locked.
     """
 
-    def __init__(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
+    def __init__(self, work: Callable[[Any], object], pieces: Sequence[Any]) -> None:
         self._work, self._pieces = work, deque(pieces)
         # Whoever calls next(), which holds the interpreter's lock, may take a piece.
         self._left = iter(pieces)
@@ -94,7 +94,7 @@ class _Round:
                 pass
 
     def help(self) -> None:
-        """The same in a helper, unless the round is over."""
+        """Work in a helper thread, unless the round is over."""
         self._begun.append(None)  # from here on the caller waits
         try:
             if not self._closed:
@@ -131,7 +131,7 @@ class _Pool:
         self.leisure: deque[Callable[[], None]] = deque()  # jobs for when there is no other
         self._started = 0
 
-    def share(self, work: Callable[[Any], None], pieces: Sequence[Any], least: int = 2) -> None:
+    def share(self, work: Callable[[Any], object], pieces: Sequence[Any], least: int = 2) -> None:
         """Call ``work(piece)`` for every piece; each thread takes the next piece that is left."""
         alone = _inside.get() or len(pieces) < least
         helpers = 0 if alone else self._helpers(min(self.size, len(pieces)) - 1)
@@ -153,8 +153,8 @@ class _Pool:
         if this.error is not None:
             raise this.error
 
-    def share_later(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> list[_Round]:
-        """Rounds of one piece each, which helpers work on when they have come for another round."""
+    def share_later(self, work: Callable[[Any], object], pieces: Sequence[Any]) -> list[_Round]:
+        """Begin rounds of one piece each, for helpers that have come for another round."""
         if _inside.get() or self._helpers(self.size - 1) < 1:
             for piece in pieces:
                 work(piece)
@@ -168,7 +168,7 @@ class _Pool:
         self._jobs.put(None)
 
     def _helpers(self, wanted: int) -> int:
-        """How many helpers there are, ``wanted`` at most."""
+        """Return how many helpers there are, ``wanted`` at most."""
         try:
             while self._started < wanted:
                 threading.Thread(target=self._help, name="deepnlp", daemon=True).start()
@@ -208,7 +208,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def number() -> int:
-    """How many threads share out work on the host.
+    """Return how many threads share out work on the host.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def use(number: int) -> None:
     _pool = _Pool(number)
 
 
-def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any], least: int = 2) -> None:
+def in_parallel(work: Callable[[Any], object], pieces: Sequence[Any], least: int = 2) -> None:
     """Call ``work(piece)`` for every piece, shared out between threads if there are ``least``.
 
     This pays where a piece is large enough for NumPy to release the interpreter's lock. The result
@@ -258,7 +258,7 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any], least: int =
 def later() -> Iterator[None]:
     """Context in which the work of :func:`in_parallel_later` goes on beside the caller's own.
 
-    So a thread that waits for the next :func:`in_parallel` has something to do meanwhile.
+    Threads that would wait for the next :func:`in_parallel` work on it meanwhile.
 
     >>> numbers = [1, 2, 3]
     >>> with later():
@@ -287,12 +287,12 @@ def later() -> Iterator[None]:
 
 
 def in_parallel_later(
-    work: Callable[[Any], None], pieces: Sequence[Any], end: Callable[[], None]
+    work: Callable[[Any], object], pieces: Sequence[Any], end: Callable[[], None]
 ) -> None:
     """Call ``work(piece)`` for every piece, and then ``end()``: by the end of :func:`later`.
 
-    There helpers work on pieces when nothing else is shared out, and the ends come in the order of
-    the calls. Outside all is done at once.
+    In that context helpers work on the pieces when there is nothing else to do, and ``end`` is
+    called in the order of the calls. Outside of it everything is done at once.
     """
     if (waiting := _waiting.get()) is None:
         in_parallel(work, pieces)
@@ -366,7 +366,7 @@ class _OneBlasThread:
 
 
 def _is_called_by(frame: FrameType | None, caller: FrameType | None) -> bool:
-    """Whether a frame is another, or was called from there."""
+    """Return whether a frame is another, or was called from there."""
     while frame is not None and frame is not caller:
         frame = frame.f_back
     return frame is not None
@@ -391,7 +391,7 @@ def one_blas_thread() -> AbstractContextManager[None]:
 
 
 def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
-    """Slices of rows, each small enough to stay in the cache of one core.
+    """Return slices of rows, each small enough to stay in the cache of one core.
 
     A formula of several operations, applied block by block, reads and writes memory once instead
     of once per operation.
@@ -421,7 +421,7 @@ def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
 
 
 def even_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
-    """The same with blocks of one size, an even number of them, so that no thread has more to do.
+    """Return an even number of blocks of one size, so that no thread has more to do.
 
     >>> even_blocks((12, 1 << 14), arrays=2)
     [slice(0, 6, None), slice(6, 12, None)]
@@ -432,5 +432,5 @@ def even_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
 
 
 def slices(size: int, width: int) -> list[Any]:
-    """Slices of an axis, each ``width`` long but the last."""
+    """Return slices of an axis, each ``width`` long but the last."""
     return [slice(start, start + width) for start in range(0, size, width)]

@@ -21,12 +21,12 @@ from pathlib import Path
 STARTERS = ("mpi", "hydra", "slurmstepd", "orted", "prted")  # what starts processes on a machine
 
 
-def open_error_output(own: int = 2) -> int:
-    """The standard error of the first ancestor called mpi..., such as mpiexec; else one's own.
+def open_error_output(default: int = 2) -> int:
+    """Open the standard error of the first ancestor named mpi..., such as mpiexec, or our own.
 
     What is written there is read, even if mpiexec ends before it passes on what processes say.
     """
-    error_output = own
+    error_output = default
     with suppress(OSError):
         for pid, name in _ancestors():
             if name.startswith("mpi"):
@@ -35,7 +35,7 @@ def open_error_output(own: int = 2) -> int:
 
 
 def _ancestors() -> Iterator[tuple[int, str]]:
-    """PID and name of what has started this process, of what has started that, and so on."""
+    """Yield PID and name of the process that started this one, of its parent, and so on."""
     pid = os.getppid()
     while pid > 1:
         name, fields = _stat(pid)
@@ -44,7 +44,7 @@ def _ancestors() -> Iterator[tuple[int, str]]:
 
 
 def _stat(pid: int) -> tuple[str, list[str]]:
-    """Name of a process, and further fields, which begin with its state."""
+    """Return the name of a process, and further fields, which begin with its state."""
     program, _, fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
     return program.partition("(")[2], fields.split()
 
@@ -52,8 +52,8 @@ def _stat(pid: int) -> tuple[str, list[str]]:
 def wait_for_meeting(rank: str, size: str, seconds: str) -> None:
     """End the process that started this one if it has not met all others of its job in time.
 
-    That it has, or is gone, the end of standard input says. The others on this machine are known
-    by addresses, which hold the PID of what has started them all.
+    The end of standard input says that it has, or is gone. The processes on this machine meet at
+    addresses made of the PID of the program that started them all.
     """
     process = os.getppid()
     job = next((pid for pid, name in _ancestors() if name.startswith(STARTERS)), process)

@@ -16,8 +16,8 @@ from typing import Any
 from deepnlp.cli.mistakes import in_one_line, is_mistake
 from deepnlp.errors import DeepNLPError
 
-_LINES = 100_000_000  # after which code ends where there are neither processes nor signals
-_LEAST = 20  # seconds that a process may take, whatever it does
+_LINES = 100_000_000  # the limit where there are neither processes nor signals
+_LEAST = 20  # seconds that every process may take
 
 
 class _TimeUpError(BaseException):

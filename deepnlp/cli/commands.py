@@ -60,7 +60,7 @@ def common(
     traceback: Flag = False,
     json: Flag = False,
 ) -> None:
-    """What every command has.
+    """Options of every command.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _add(commands: Any, name: str, summary: str) -> Parser:
 
 
 def _more(doc: str | None) -> str:
-    """What a docstring says after its first line: more, and examples."""
+    """Return a docstring without its first line: more, and examples."""
     return (doc or "").partition("\n\n")[2]
 
 
@@ -97,10 +97,10 @@ def _configure(command: Parser, name: str, argv: Sequence[str]) -> None:
     if hasattr(module, "ACTIONS"):
         actions = command.add_subparsers(metavar="ACTION", required=True)
         for name, action in module.ACTIONS.items():
-            own = _add(actions, name, (action.__doc__ or "").partition(".")[0])
-            own.set_defaults(run=partial(_act, module.run, action))
-            declare(own, module.run, action)
-            parsers.append(own)
+            parser_of_action = _add(actions, name, (action.__doc__ or "").partition(".")[0])
+            parser_of_action.set_defaults(run=partial(_act, module.run, action))
+            declare(parser_of_action, module.run, action)
+            parsers.append(parser_of_action)
     else:
         command.set_defaults(run=module.run)
         declare(command, module.run)

@@ -121,7 +121,7 @@ ACTIONS = {"list": show, "fetch": fetch, "verify": verify, "path": path}
 
 
 def _extent(known: DataSet) -> dict[str, int]:
-    """How many files of a set are there, how many it has, and their bytes."""
+    """Return how many files of a set are there, how many it has, and their bytes."""
     there = sum(located(datasets.data_folder() / file.path) is not None for file in known.files)
     size = sum(file.bytes for file in known.files)
     return {"there": there, "files": len(known.files), "bytes": size}
@@ -133,7 +133,7 @@ def _there(known: DataSet) -> str:
 
 
 def _in_full(known: DataSet) -> str:
-    """What the manifest says of a set."""
+    """Return all that the manifest says of a set."""
     lines = [f"{known.name}: {known.title}", f"licence: {known.licence}", f"cite: {known.cite}"]
     lines += [f"there: {_there(known)} files, {megabytes(_extent(known)['bytes'])}"]
     for download in known.downloads:

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from deepnlp.cli.models import corpus_of, load_model, task_of
-from deepnlp.cli.shared import Answer, CorpusName, Count, Flag, Model, Split
+from deepnlp.cli.shared import Answer, CorpusName, Count, Flag, Model, Picture, Split
 from deepnlp.datasets.options import Column, Encoding
 from deepnlp.evaluation import evaluating, perplexity
 from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
@@ -51,6 +51,7 @@ def run(
     cache_share: Annotated[float, Option(low=0, below=1)] = 0.1,
     dynamic: Annotated[float | None, Option(metavar="LR", above=0)] = None,
     dynamic_decay: Annotated[float, Option(low=0)] = 0.02,
+    figure: Picture = None,
 ) -> Answer:
     """Print the figures.
 
@@ -78,12 +79,14 @@ def run(
         language model: dynamic evaluation with this learning rate (Krause et al. 2018), say 0.002.
     dynamic_decay : float
         its lambda: how strongly weights are drawn back.
+    figure : str, optional
+        draw the figures as bars (.png, .pdf, .svg).
     """
     measured = [kind for task in TASKS.values() if task.is_measured() for kind in task.models()]
     loaded, how = load_model(model, *measured), {"column": column, "encoding": encoding}
     if type(loaded) not in TASKS["lm"].models():
         changes: Any = {**how, "batch_size": batch_size, "beam": beam}
-        return _other(loaded, model, corpus, split, baselines, **changes)
+        return _other(loaded, model, corpus, split, baselines, figure, **changes)
     vocab = vocabulary_of(loaded)
     text = corpus_of(model, vocab, corpus, **how)
     ids = text.splits[split]
@@ -93,7 +96,7 @@ def run(
         adaptive["cache"] = cache_perplexity(loaded, ids, cache, cache_flatness, cache_share)
     if dynamic is not None:
         adaptive["dynamic"] = dynamic_perplexity(loaded, ids, text.train, dynamic, dynamic_decay)
-    own = perplexity(loaded, ids, batch_size)
+    of_model = perplexity(loaded, ids, batch_size)
     if baselines:
         levels = levels_of(loaded.targets(text.train), {split: targets}, loaded.output_size)
         simpler = {name: values[split] for name, values in levels.items()}
@@ -105,12 +108,17 @@ def run(
         "batch_size": batch_size,
         "targets": len(ids) - 1,
         "unknown": unknown,
-        "perplexity": own,
-        **(bits := text.bits(split, own)),
+        "perplexity": of_model,
+        **(bits := text.bits(split, of_model)),
         "adaptive": adaptive,
         "baselines": simpler,
     }
-    shown = {"model": own, **simpler, **{f"model, {name}": adaptive[name] for name in adaptive}}
+    shown = {
+        "model": of_model,
+        **simpler,
+        **{f"model, {name}": adaptive[name] for name in adaptive},
+    }
+    _draw(shown, "perplexity", split, figure)
     rows = [[name, f"{value:.2f}"] for name, value in shown.items()]
     rows += [[name.replace("_", " "), f"{value:.3f}"] for name, value in bits.items()]
     counted = f"{len(ids) - 1:,} targets in the {split} split, {unknown:,} of them unknown"
@@ -118,9 +126,15 @@ def run(
 
 
 def _other(
-    model: Any, path: str, corpus: str | None, split: str, baselines: bool, **options: Any
+    model: Any,
+    path: str,
+    corpus: str | None,
+    split: str,
+    baselines: bool,
+    figure: str | None,
+    **options: Any,
 ) -> Answer:
-    """The figures that a task has of its model."""
+    """Return the figures that a task has of its model."""
     task = task_of(path, model, corpus, **options)
     with evaluating(model):
         figures, notes = task.measure(model, split)
@@ -130,6 +144,16 @@ def _other(
     facts |= {"split": split, **figures, **notes, "baselines": simpler}
     shown = figures | {f"{name} ({task.metric})": value for name, value in simpler.items()}
     rows = [[name, figure_text(value)] for name, value in shown.items()]
+    _draw({"model": figures[task.metric], **simpler}, task.metric, split, figure)
     lines = [f"{task.describe()}\n", table([split, ">"], rows)]
     lines += [f"{name}: {note}" for name, note in notes.items()]
     return Answer(facts, "\n".join(lines))
+
+
+def _draw(values: dict[str, float], metric: str, split: str, path: str | None) -> None:
+    """Draw a bar for each of some figures, where a path is given."""
+    if path is not None:
+        from deepnlp.plots import bars  # matplotlib takes a second to import
+
+        name, groups = metric.replace("_", " "), {n: {split: value} for n, value in values.items()}
+        bars(groups, title=f"{name} on the {split} split", ylabel=name, number=".2f", path=path)

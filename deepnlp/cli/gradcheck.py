@@ -127,7 +127,7 @@ def _verdict(alternatives: bool, *given: Any) -> tuple[str, str, str, dict[str, 
 
 
 class _RefusedError(DeepNLPError):
-    """What the command line cannot do, and Python can."""
+    """An error: the command line cannot do it, and Python can."""
 
     hint = ""
 
@@ -145,32 +145,32 @@ def _check(
 ) -> Report:
     """Load what is named, make what it takes, and check it."""
     rng = np.random.default_rng(seed)
-    own = load_own(target)
+    target_code = load_own(target)
     options: dict[str, Any] = {"method": method, "rng": rng, "constants": constant}
     options |= {"gradients": gradients, "quiet": True, "strict": strict}
-    with failures_in_one_line(own), _lines_of_python(own):
-        if isinstance(own, Path):
-            return check_gradients(own, **options)
+    with failures_in_one_line(target_code), _lines_of_python(target_code):
+        if isinstance(target_code, Path):
+            return check_gradients(target_code, **options)
         if call is None and not inputs and not weights:
-            call = own_call(own)
+            call = own_call(target_code)
         if call is None:
-            made, positional, named, _ = build_own(own, inputs, weights, rng)
+            made, positional, named, _ = build_own(target_code, inputs, weights, rng)
         else:
-            names = {"np": np, "rng": rng, **named_arrays(own, inputs, weights, rng)}
-            made, positional, named = call_of(own, call, names)
+            names = {"np": np, "rng": rng, **named_arrays(target_code, inputs, weights, rng)}
+            made, positional, named = call_of(target_code, call, names)
         return check_gradients(made, *positional, **options, **named)
 
 
 @contextlib.contextmanager
-def _lines_of_python(own: Own) -> Iterator[None]:
+def _lines_of_python(target_code: Own) -> Iterator[None]:
     """Context whose errors hold the lines of Python that work where the command line does not."""
     try:
         yield
     except Exception as error:
-        if isinstance(own, Path) or not is_mistake(error):
+        if isinstance(target_code, Path) or not is_mistake(error):
             raise
         refused = _RefusedError(in_one_line(error))
-        refused.hint = in_python(own)
+        refused.hint = in_python(target_code)
         raise refused from error
 
 

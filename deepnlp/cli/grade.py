@@ -78,8 +78,8 @@ def run(
     marks: dict[str, list[Mark]] = {}
     for submission in submissions_in(submissions):
         name, digest = submission.name, submission.digest()
-        was, own = kept["marks"].get(name, ("", []))
-        marks[name] = [Mark(**table) for table in own]
+        was, tables = kept["marks"].get(name, ("", []))
+        marks[name] = [Mark(**table) for table in tables]
         if was != digest:
             print(f"{name} ...", file=sys.stderr, flush=True)
             marks[name] = grade(submission, loaded, kept["seed"], runner or "")
@@ -90,9 +90,9 @@ def run(
     files = results.write_results(folder, marks, loaded) if out is not None else []
     points = sum(task.points for task in loaded.tasks)
     headings = ["submission", f">of {points:g}", *(task.title for task in loaded.tasks)]
-    mistakes = {name: [mark.diagnosis or "right" for mark in own] for name, own in marks.items()}
-    rows = [[name, f"{results.total(own)[0]:g}", *mistakes[name]] for name, own in marks.items()]
+    mistakes = {name: [mark.diagnosis or "right" for mark in row] for name, row in marks.items()}
+    rows = [[name, f"{results.total(row)[0]:g}", *mistakes[name]] for name, row in marks.items()]
     facts = {"seed": kept["seed"], "points": points, "files": [*map(str, files)]}
-    reports = {name: results.report(own, "gradescope") for name, own in marks.items()}
+    reports = {name: results.report(row, "gradescope") for name, row in marks.items()}
     where = f"\n\n{folder / 'class.html'}" if out is not None else ""
     return Answer({**facts, "submissions": reports}, table(headings, rows) + where)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from deepnlp.checkpoint import load
 from deepnlp.cli.models import run_of
-from deepnlp.cli.shared import Answer, megabytes
+from deepnlp.cli.shared import Answer, Picture, megabytes
 from deepnlp.options import Option, fill
 from deepnlp.tasks import TASKS
 from deepnlp.training import Result
@@ -25,6 +25,7 @@ def run(
     *,
     recipe: Annotated[str | None, Option(metavar="NAME", either="model")] = None,
     vocab_size: Annotated[int | None, Option(metavar="V", low=1, high=10_000_000)] = None,
+    figure: Picture = None,
 ) -> Answer:
     """Print the table of parameters and, for a run that has ended, its result.
 
@@ -36,6 +37,8 @@ def run(
         the model that a recipe would train.
     vocab_size : int, optional
         with --recipe: words in the vocabulary; by default those of its corpus.
+    figure : str, optional
+        draw how many parameters each layer has (.png, .pdf, .svg).
     """
     loaded: Any
     if model is None:
@@ -73,6 +76,16 @@ def run(
         lines.append(f"{what}: {len(vocab):,} tokens, cut by {vocab.tokenizer}")
     if result is not None:
         lines.append(f"\n{result.table()}")
+    if figure is not None:
+        from deepnlp.plots import bars  # matplotlib takes a second to import
+
+        counts: dict[str, int] = {}
+        for name, parameter in loaded.named_parameters():
+            layer = ".".join(name.split(".")[:-1][:2]) or name
+            counts[layer] = counts.get(layer, 0) + int(parameter.value.size)
+        groups = {layer.replace(".", "\n"): {"": count} for layer, count in counts.items()}
+        title = f"{loaded.size():,} parameters, by layer"
+        bars(groups, title=title, ylabel="parameters", number=",.0f", path=figure)
     return Answer(facts, "\n".join(lines))
 
 

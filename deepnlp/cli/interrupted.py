@@ -19,15 +19,15 @@ PATIENCE = 2.0  # seconds that an interruption waits for the end of an import
 
 
 def end_when_interrupted() -> None:
-    """From now on Ctrl-C ends the process at once: there is nothing yet to be put in order.
+    """Let Ctrl-C end the process at once, as long as there is nothing to be put in order.
 
-    Where it was ignored, as in the background of a script, it stays so.
+    Where Ctrl-C was ignored, as in the background of a script, it stays ignored.
     """
 
     def end(*_: object) -> None:
         try:
             os.write(2, MESSAGE.encode())
-        finally:  # also where nobody can read it
+        finally:  # even if standard error is closed
             os._exit(INTERRUPTED)
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -48,7 +48,7 @@ class Interruption:
     def __init__(self, last: bool = False) -> None:
         self.arrived, self.last = False, last
         self._when = -math.inf  # when the last one was raised
-        self._asked = math.inf  # when the one came that waits for an import
+        self._asked = math.inf  # when an interruption came that waits for an import
         self._timer: Any = None
 
     def __enter__(self) -> Interruption:
@@ -98,7 +98,7 @@ def _handle(handler: Any) -> None:
 
 
 def importing(frame: Any) -> bool:
-    """Whether a frame, or one that has called it, imports a module."""
+    """Return whether a frame, or one that has called it, imports a module."""
     while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
     return frame is not None

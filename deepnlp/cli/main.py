@@ -1,8 +1,8 @@
 """The command line: ``deepnlp COMMAND``, or ``python -m deepnlp COMMAND``.
 
 One file a command, whose function ``run`` declares its arguments by signature and docstring and
-returns an ``Answer``. With ``--json`` what it prints besides goes to standard error. A command's
-file is imported when the command is called, so that ``deepnlp --help`` is quick.
+returns an ``Answer``. With ``--json`` everything else that it prints goes to standard error. A
+command's file is imported when the command is called, so that ``deepnlp --help`` is quick.
 
 Exit codes: 0 done; 1 a check of gradients or of data failed; 2 an error that the user can correct,
 reported in one line on standard error; 130 interrupted from the keyboard; 141 the reader of a pipe
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
                 return code
         except (Exception, KeyboardInterrupt) as error:
-            # That of a module which was interrupted while it was imported may be any error.
+            # A module that was interrupted while it was imported may raise any error.
             if interruption.arrived or isinstance(error, KeyboardInterrupt):
                 print(MESSAGE, end="", file=sys.stderr)
                 return INTERRUPTED

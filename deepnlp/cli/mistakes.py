@@ -1,4 +1,4 @@
-"""What counts as a mistake of the user, and its message on one line."""
+"""Errors that count as mistakes of the user, and their messages on one line."""
 
 import errno
 import traceback
@@ -6,13 +6,13 @@ from pathlib import Path
 
 from deepnlp.errors import DeepNLPError
 
-# What the system, or an operation on numbers, says of what it was given.
+# Errors of the operating system or of arithmetic that bad input causes.
 MISTAKES = (DeepNLPError, OSError, MemoryError, RecursionError, OverflowError)
 HOMES = (Path(__file__).parents[1], Path(__file__).parents[2] / "studies")
 
 
 def is_mistake(error: BaseException) -> bool:
-    """Whether the user can put it right: deepnlp, which knew what was wrong, has raised it.
+    """Return whether the user can mend it: deepnlp knew what was wrong, and raised the error.
 
     A ValueError or a TypeError from elsewhere is a bug of deepnlp, and shows where it was raised.
     """
@@ -24,7 +24,7 @@ def is_mistake(error: BaseException) -> bool:
 
 
 def in_one_line(error: Exception) -> str:
-    """The message of an exception, on one line.
+    """Return the message of an exception, on one line.
 
     >>> in_one_line(PermissionError(13, "Permission denied", "runs/first"))
     'runs/first: permission denied'

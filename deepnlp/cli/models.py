@@ -38,7 +38,7 @@ def _article(kind: type[Any]) -> str:
 
 
 def run_of(path: str) -> RunFolder | None:
-    """The run that a model belongs to; None where there is no ``config.toml``.
+    """Return the run that a model belongs to; None where there is no ``config.toml``.
 
     >>> run_of("runs/none-of-that-name") is None
     True
@@ -48,7 +48,7 @@ def run_of(path: str) -> RunFolder | None:
 
 
 def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None, **how: Any) -> Corpus:
-    """The corpus that was asked for, or that of the run of a model, in the model's vocabulary.
+    """Load the corpus that was asked for, or that of the model's run, in its vocabulary.
 
     ``how`` to read it: ``column`` and ``encoding``.
 
@@ -76,17 +76,17 @@ def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None, **how: An
 
 
 def task_of(path: str, model: Any, wanted: str | None = None, **changes: Any) -> Any:
-    """The task of the run of a model, in the model's vocabularies, to evaluate it.
+    """Return the task of the run of a model, in the model's vocabularies, to evaluate it.
 
     ``wanted`` is the corpus that was asked for; ``changes`` are other options, where not None.
     """
     run = _expected_run(path) if wanted is None else run_of(path)
-    own = (
+    config = (
         configure(task=task_of_model(type(model))) if run is None else TrainConfig.load(run.config)
     )
     if wanted is not None:
-        own = own.replace(corpus=wanted, column=None, encoding=None)
-    config = own.replace(**{name: value for name, value in changes.items() if value is not None})
+        config = config.replace(corpus=wanted, column=None, encoding=None)
+    config = config.replace(**{name: value for name, value in changes.items() if value is not None})
     task = TASKS[config.task].load(config, model)
     task.prepare(model)
     if run is not None and wanted is None:
@@ -104,7 +104,7 @@ def _expected_run(path: str) -> RunFolder:
 
 
 def _note_change(run: RunFolder, fingerprint: str) -> None:
-    """A note where the data of a run are no longer what they were."""
+    """Print a note if the data of a run are no longer what they were."""
     result = Result.of(run)
     if result is not None and result.corpus.get("fingerprint") != fingerprint:
         print("note: this is not the text the run was trained on: it has changed", file=sys.stderr)

@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, wrong)
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
-        """The error of unknown arguments: where the first option belongs, or what is spelt so."""
+        """Report unknown arguments: where the first option belongs, or a similar one."""
         option = next((word for word in words if word.startswith("--")), "").split("=")[0]
         known = [*self._option_string_actions, *self.elsewhere]
         near = next(iter(get_close_matches(option, known, 1, cutoff=0.75)), "")
@@ -100,7 +100,7 @@ def declare(parser: Any, *functions: Callable[..., Any], **common: Any) -> None:
 
 
 def flag(name: str) -> str:
-    """An option as it is written on the command line.
+    """Return an option as it is written on the command line.
 
     >>> flag("batch_size"), flag("k")
     ('--batch-size', '-k')
@@ -127,7 +127,7 @@ def add_option(group: Any, spelled: str, option: Option, **details: Any) -> None
 
 
 def _value(option: Option, word: str) -> Any:
-    """The value that a word stands for; of an option with several, commas stand between them."""
+    """Return the value of a word; where an option takes several, commas stand between them."""
     if option.kind is str:
         return word
     words = word.split(",") if option.several else [word]

@@ -1,4 +1,4 @@
-"""What commands share: their answer, arguments that several have, and files that they name."""
+"""The answer of a command, arguments that several have, and files that they name."""
 
 import argparse
 import sys
@@ -20,7 +20,7 @@ CHECKOUT = Path(deepnlp.__file__).parents[1]
 
 
 class Answer(NamedTuple):
-    """What a command has found: facts for ``--json``, a text for people, and the exit code."""
+    """The answer of a command: facts for ``--json``, a text for people, and the exit code."""
 
     facts: Mapping[str, Any]
     text: str | None = None
@@ -40,7 +40,7 @@ TextFile = Annotated[str | None, Option(metavar="FILE", either="text")]
 
 
 def from_checkout(module: str, what: str) -> Any:
-    """A module of the checkout; an error if the package is not part of one."""
+    """Return a module of the checkout; an error if the package is not part of one."""
     path = CHECKOUT.joinpath(*module.split("."))
     if not (path.is_dir() or path.with_suffix(".py").is_file()):
         raise DeepNLPError(
@@ -53,7 +53,7 @@ def from_checkout(module: str, what: str) -> Any:
 
 
 def text_of(text: str | None, file: str | None) -> str:
-    """The text that was given, or that of a file or of standard input."""
+    """Return the text that was given, or that of a file or of standard input."""
     return read_text(file or "-") if text is None or text == "-" else text
 
 
@@ -70,7 +70,7 @@ def note_unknown(vocab: "Vocabulary", tokens: Iterable[str]) -> None:
 
 
 def megabytes(count: float) -> str:
-    """A number of bytes in units that are easy to read.
+    """Return a number of bytes in units that are easy to read.
 
     >>> megabytes(10_612_736)
     '10.6 MB'
@@ -82,24 +82,25 @@ def megabytes(count: float) -> str:
 
 
 def refuse_to_replace(path: Path, overwrite: bool) -> None:
-    """An error where a file would be replaced that nobody said may be, or a link by a file."""
+    """Raise an error if the path is a link, or a file that was not to be overwritten."""
     if path.is_symlink():
         raise ValueError(f"{path} is a symbolic link: name the file itself")
     if path.exists() and not overwrite:
         raise ValueError(f"{path} exists: choose another name, or say --overwrite")
 
 
-def picture(text: str) -> str:
-    """The value of an option that names the file of a figure.
+def picture(text: str, *endings: str) -> str:
+    """Return the value of an option that names the file of a figure, or with endings another file.
 
     >>> picture("figure.gif")
     Traceback (most recent call last):
         ...
     argparse.ArgumentTypeError: should end in .png, .pdf or .svg, got 'figure.gif'
     """
-    path = Path(text)
-    if not text.lower().endswith((".png", ".pdf", ".svg")) or not path.suffix:
-        raise argparse.ArgumentTypeError(f"should end in .png, .pdf or .svg, got {text!r}")
+    path, endings = Path(text), endings or (".png", ".pdf", ".svg")
+    if not text.lower().endswith(endings) or not path.suffix:
+        expected = " or ".join([", ".join(endings[:-1]), endings[-1]][len(endings) < 2 :])
+        raise argparse.ArgumentTypeError(f"should end in {expected}, got {text!r}")
     if path.is_dir():
         raise argparse.ArgumentTypeError(f"cannot write {text}: it is a folder")
     if not path.parent.is_dir():
@@ -107,4 +108,10 @@ def picture(text: str) -> str:
     return text
 
 
+def page(text: str) -> str:
+    """The value of an option that names the file of a page."""
+    return picture(text, ".html")
+
+
 Picture = Annotated[str | None, Option(metavar="PATH", details={"type": picture})]
+PageFile = Annotated[str | None, Option(metavar="FILE", details={"type": page})]

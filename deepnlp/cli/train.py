@@ -7,6 +7,7 @@ checkpoint written; --resume continues from there with the same result as withou
 examples:
   deepnlp train                                         the default model on the built-in corpus
   deepnlp train --corpus book.txt --epochs 10 --out runs/book
+  deepnlp train --checkup                               examine it first, some seconds
   deepnlp train --out runs/book --resume --epochs 20    continue it
   deepnlp train --corpus ptb --recipe book-rnnlm --dry-run
   deepnlp train --corpus letters.csv --column text --keep-case --out runs/letters
@@ -27,14 +28,17 @@ from typing import Annotated, Any
 
 from deepnlp import training
 from deepnlp.backend.processes import ALONE, Group
+from deepnlp.checkup import check_training
+from deepnlp.checkup.verdicts import sentences, verdict
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.parser import Parser, add_option, declare, flag
 from deepnlp.cli.shared import Answer, CorpusName, Flag, megabytes
 from deepnlp.kernels import without_quick_form
 from deepnlp.layer import Layer
 from deepnlp.options import Option
+from deepnlp.reports.reporter import Reporter
 from deepnlp.tasks import TASKS
-from deepnlp.training import Result, RunFolder, TrainConfig
+from deepnlp.training import Result, RunFolder, TrainConfig, Trainer
 from deepnlp.training.config import all_options, option_groups
 from deepnlp.training.runs import build_run
 
@@ -57,7 +61,7 @@ Chosen = Annotated[str | None, Option()]
 
 
 def file_name(text: str) -> str:
-    """The value of an option that is part of the name of a file or folder, and no path.
+    """Return the value of an option that is part of the name of a file or folder, and no path.
 
     >>> file_name("../book")
     Traceback (most recent call last):
@@ -78,10 +82,12 @@ def run(
     name: Annotated[str | None, Option(metavar="NAME", details={"type": file_name})] = None,
     overwrite: Flag = False,
     dry_run: Flag = False,
+    checkup: Flag = False,
     distributed: Flag = False,
     watch_gradients: Annotated[
         int | None, Option(metavar="EVERY", low=1, details={"nargs": "?", "const": WATCH_EVERY})
     ] = None,
+    sample_every: Annotated[int | None, Option(metavar="N", low=1)] = None,
     **options: Any,
 ) -> Answer:
     """Train, or with ``--dry-run`` only show what would be trained.
@@ -101,12 +107,17 @@ def run(
         replace the run in --out, when this one has its first checkpoint.
     dry_run : bool
         show the model and its memory, and stop.
+    checkup : bool
+        examine the training first by experiments with its step, which are put back, and train only
+        if nothing is wrong.
     distributed : bool
         share the --accumulate slices of each batch (4 unless it is more) out between the processes
         that mpiexec has started; their number, a power of 2, does not change the result.
     watch_gradients : int, optional
         every EVERY updates, record how far back gradients reach in gradients.npz and
         gradient_flow.png (default 50).
+    sample_every : int, optional
+        every N updates, write down in steps.jsonl what the model makes, for its report.
     **options
         Those of the training run.
     """
@@ -137,9 +148,18 @@ def run(
                 f"{error} ({out} names it; with --corpus, --vectors or --start-from say where it "
                 "is now)"
             ) from error
+        reporter = None
+        if isinstance(trainer, Trainer) and group is ALONE:
+            reporter = Reporter(trainer, sample_every)
+            trainer.hooks.append(reporter)
         print("\n".join([trainer.model.summary(), *plain_forms(trainer.model)]), flush=True)
+        if checkup and not resume:
+            report = check_training(trainer)
+            print(report, flush=True)
+            if not report.ok:
+                return Answer({"checkup": report.to_dict()}, "nothing was trained", 1)
         result = trainer.fit(resume=resume)
-        answer = _answer(trainer, result)
+        answer = _answer(trainer, result, reporter)
         return answer if group.rank == 0 else Answer({}, None, answer.code)
 
 
@@ -154,14 +174,18 @@ def plain_forms(model: Any) -> list[str]:
     return [f"  in their plain form: {names}{where}"] if kernels else []
 
 
-def _answer(trainer: Any, result: Result) -> Answer:
-    """The result of a run, with a sample of what its model does."""
+def _answer(trainer: Any, result: Result, reporter: Reporter | None) -> Answer:
+    """Return the result of a run, with a sample of what its model does."""
     sample = trainer.task.sample(trainer.model)
     figure = None if result.figure is None else str(result.figure)
     lines = [f"\n{result.table()}\n"]
+    said = verdict(trainer.history, result, {"max_norm": trainer.max_norm})
+    lines += [] if result.status == "interrupted" else [f"{line}" for line in sentences(said)]
     lines += [] if sample is None else [f"sampled: {sample}"]
     lines += [] if figure is None else [f"learning curve: {figure}"]
-    facts = {**result.to_dict(), "sample": sample, "figure": figure}
+    page = reporter and reporter.end()
+    lines += [f"page of the run: {page or f'deepnlp report {result.folder}'}"] if reporter else []
+    facts = {**result.to_dict(), "sample": sample, "figure": figure, "verdict": said.noted}
     if result.status != "interrupted":
         return Answer(facts, "\n".join(lines))
     command = f"deepnlp train --out {shlex.quote(str(result.folder))} --resume"
@@ -172,7 +196,7 @@ def _answer(trainer: Any, result: Result) -> Answer:
 def _config(
     task: str | None, recipe: str | None, out: str | None, resume: bool, options: dict[str, Any]
 ) -> TrainConfig:
-    """The options of the run: from its folder to resume it, else from recipe and command line."""
+    """Return the options of the run: of its folder when resumed, else recipe and command line."""
     if not resume:
         return training.configure(recipe, options, task)
     if out is None:

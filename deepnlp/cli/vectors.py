@@ -31,8 +31,8 @@ from deepnlp.vectors import AnalogyScore, WordVectors, evaluate_analogies, evalu
 from deepnlp.vectors.formats import FORMATS
 from deepnlp.vectors.word_vectors import METHODS
 
-SETS = ("simlex", "men", "rw", "wordsim353")  # measured unless others are asked for
-SHOWN = 60  # words of a picture for which none are named
+SETS = ("simlex", "men", "rw", "wordsim353")  # measured by default
+SHOWN = 60  # words of a picture by default
 
 Format = Annotated[str | None, Option(choices=FORMATS)]
 Source = Annotated[str, Option(metavar="VECTORS")]
@@ -79,8 +79,8 @@ def run(
     facts: dict[str, Any] = {"vectors": source, "words": V, "dimension": D}
     if is_model:
         facts["side"] = side or "input"
-    found, text, code = action(vectors)
-    return Answer({**facts, "notes": list(vectors.notes), **found}, text, code)
+    details, text, code = action(vectors)
+    return Answer({**facts, "notes": list(vectors.notes), **details}, text, code)
 
 
 def neighbours(vectors: WordVectors, words: Words, *, k: Shown = 10) -> Answer:
@@ -215,7 +215,7 @@ ACTIONS = {action.__name__: action for action in (neighbours, analogy, similarit
 
 
 def _answer_all(vectors: WordVectors, questions: str, method: str, restrict: int | None) -> Answer:
-    """The scores of a file of questions by section."""
+    """Return the scores of a file of questions by section."""
     scores = evaluate_analogies(vectors, load_analogies(questions), method, restrict)
     sums = [scores.semantic, scores.syntactic, scores.total]
     headings = ["section", ">correct", ">asked", ">of", ">accuracy", ">coverage"]

@@ -15,6 +15,12 @@ from deepnlp.datasets.tagged import TAGGED, TAGS, TaggedText, load_tagged
 from deepnlp.datasets.testsets import ANALOGIES, SIMILARITY, load_analogies, load_similarity
 from deepnlp.datasets.vectors import load_vectors
 
+__all__ = [
+    "ANALOGIES", "CORPORA", "PAIRS", "SIMILARITY", "TAGGED", "TAGS", "Corpus", "Pairs",
+    "TaggedText", "addition", "data_folder", "dates", "load_analogies", "load_corpus", "load_pairs",
+    "load_similarity", "load_tagged", "load_vectors", "spiral",
+]  # fmt: skip
+
 
 def __getattr__(name: str) -> Any:
     if name in ("fetch", "verify"):  # over TLS, which Python in a browser has not

@@ -17,7 +17,7 @@ csv.field_size_limit((1 << 31) - 1)  # a cell may hold a book
 
 
 def is_table(path: Path, kinds: Sequence[str] = TABLES) -> bool:
-    """Whether the name of a file says that it is a table.
+    """Return whether the name of a file says that it is a table.
 
     >>> is_table(Path("letters.csv.gz")), is_table(Path("letters.txt"))
     (True, False)
@@ -31,7 +31,7 @@ def text_in(
     encoding: str | None = None,
     keep_returns: bool = False,
 ) -> str:
-    """The lines of files in a row, each with its end; of a table those of one column."""
+    """Return the lines of files in a row, each with its end; of a table those of one column."""
     texts = []
     for path in paths:
         if is_table(path):
@@ -46,7 +46,7 @@ def text_in(
 def rows(
     path: Path, columns: str | None, sides: Sequence[str], encoding: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """The number and the wanted columns of each row of a table.
+    """Return the number and the wanted columns of each row of a table.
 
     Columns have the names of the first row, or of the keys in JSON, with commas between; or they
     are numbers from 1, where the first row is no heading. ``sides`` is what they should hold.
@@ -70,7 +70,7 @@ def rows(
 def _records(
     path: Path, encoding: str | None, headless: bool
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each row by the names of its columns; of one without a heading by their numbers."""
+    """Return each row by the names of its columns; of one without a heading by their numbers."""
     if is_table(path, JSON):
         for number, line in numbered_lines(path, encoding):
             if not line.strip():

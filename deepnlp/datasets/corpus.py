@@ -16,7 +16,7 @@ SPLITS = ("train", "valid", "test")
 
 Item = TypeVar("Item")
 
-UNSPACED = 30  # bytes from space to space: more than words have in any language that writes spaces
+UNSPACED = 30  # bytes between spaces; no language that writes spaces has such long words on average
 
 
 class Size(NamedTuple):
@@ -28,7 +28,7 @@ class Size(NamedTuple):
 
 
 class Splits:
-    """What data in three splits have in common: a fingerprint, and one line for a log."""
+    """The base of data in three splits: a fingerprint, and one line for a log."""
 
     name: str
     vocab: Vocabulary
@@ -54,7 +54,7 @@ class Splits:
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
     def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes, for the log of a run.
+        """Return the name, fingerprint and sizes, for the log of a run.
 
         Examples
         --------
@@ -73,7 +73,7 @@ class Splits:
         return {name: fact for name, fact in facts.items() if fact is not None}
 
     def describe(self) -> str:
-        """One line for a log: name, sizes, fingerprint.
+        """Return one line for a log: name, sizes, fingerprint.
 
         Returns
         -------
@@ -166,7 +166,7 @@ class Corpus(Splits):
         return {"bits_per_byte": bits / size.bytes, "bits_per_word": bits / max(1, size.words)}
 
     def describe_words(self) -> str:
-        """A line on unknown words and different tokens, and a hint for text without spaces."""
+        """Describe unknown words and distinct tokens, with a hint for text without spaces."""
         shares = ", ".join(f"{share:.1%} of {split}" for split, share in self.unknown.items())
         text, size = f"unknown tokens: {shares}", self.sizes.get("train")
         if size is not None:
@@ -180,13 +180,13 @@ class Corpus(Splits):
 
 
 def check_enough(name: str, count: int, what: str, least: int) -> None:
-    """An error if a text has too little to be learned from and divided into splits."""
+    """Raise an error if a text has too little to be learned from and divided into splits."""
     if count < least:
         raise ValueError(f"{name} has {count} {what}, expected at least {least}: give it more text")
 
 
 def divide_text(text: str, at_lines: bool = True) -> dict[str, str]:
-    r"""The splits of a text: as of a sequence, but cut at the end of a line nearby, or of a word.
+    r"""Divide a text as a sequence is divided, but at the end of a line nearby, or of a word.
 
     The text is divided, not its tokens, so that all tokenisers have the same text in a split.
 
@@ -206,7 +206,7 @@ def divide_text(text: str, at_lines: bool = True) -> dict[str, str]:
 
 
 def divide(items: Any, near: Callable[[int], int] = int) -> dict[str, Any]:
-    """The splits of a sequence, cut near these places: 90 % for training, the rest in halves.
+    """Divide a sequence near these places: 90 % for training, the rest in halves.
 
     >>> divide("abcdefghij" * 2)["valid"]
     'i'
@@ -217,7 +217,7 @@ def divide(items: Any, near: Callable[[int], int] = int) -> dict[str, Any]:
 
 
 def shuffle_and_divide(items: Sequence[Item], seed: int) -> dict[str, list[Item]]:
-    """The splits of a shuffled sequence.
+    """Return the splits of a shuffled sequence.
 
     >>> {split: len(part) for split, part in shuffle_and_divide(range(40), seed=0).items()}
     {'train': 36, 'valid': 2, 'test': 2}

@@ -22,7 +22,7 @@ Say = Callable[[str], object]
 
 MISSING, DAMAGED, RIGHT = "missing", "damaged", "right"
 PACKED = (".gz", ".zip")
-SLACK = 1 << 20  # bytes by which packing may lengthen a file, and an archive holds more
+SLACK = 1 << 20  # bytes that packing may add to a file
 
 
 def fetch(
@@ -95,7 +95,7 @@ def fetch(
                     raise DeepNLPError(_by_hand(name, left[0], offer, to, failures))
                 origins |= came
                 for path in _partials(offer, to):
-                    path.unlink(missing_ok=True)  # also what another address had begun to send
+                    path.unlink(missing_ok=True)  # also the parts from other addresses
             return origins
     except OSError as error:
         raise DeepNLPError(
@@ -135,7 +135,7 @@ def verify(name: str, folder: str | os.PathLike[str] | None = None) -> dict[str,
 
 
 def state_of(file: DataFile, folder: Path) -> str:
-    """Whether a file is missing, damaged or right."""
+    """Return the state of a file: missing, damaged or right."""
     path = located(folder / file.path)
     if path is None:
         return MISSING
@@ -152,7 +152,7 @@ def state_of(file: DataFile, folder: Path) -> str:
 
 
 def _bases(mirrors: Sequence[str]) -> list[str]:
-    """Addresses of mirrors, each ending in a slash."""
+    """Return addresses of mirrors, each ending in a slash."""
     given = list(mirrors) or [base for base in [os.environ.get("DEEPNLP_MIRROR", "")] if base]
     for base in given:
         if not is_secure(base, loopback=True):
@@ -172,7 +172,7 @@ def _is_wanted(file: DataFile, folder: Path, overwrite: bool) -> bool:
 
 
 def _sources(offer: Download, bases: list[str]) -> Iterator[tuple[Source, tuple[DataFile, ...]]]:
-    """Where a download may come from, in order, and which of its files each address gives."""
+    """Yield the sources of a download in order, with the files that each address gives."""
     for base in bases:
         for file in offer.files:
             yield Source(base + file.path, file.bytes, file.bytes, file.sha256), (file,)
@@ -184,18 +184,18 @@ def _sources(offer: Download, bases: list[str]) -> Iterator[tuple[Source, tuple[
 
 
 def _packing(address: str) -> str:
-    """How what an address serves is packed: an ending, or nothing."""
+    """Return how what an address serves is packed: an ending, or nothing."""
     return next((ending for ending in PACKED if address.endswith(ending)), "")
 
 
 def _partial(folder: Path, file: DataFile, packing: str) -> Path:
-    """Where a transfer is kept while it is not complete: hidden, in the folder of the file."""
+    """Return the path of an incomplete transfer: hidden, in the folder of the file."""
     path = folder / file.path
     return path.with_name(f".{path.name}{packing}.part")
 
 
 def _partials(offer: Download, folder: Path) -> list[Path]:
-    """All partial files that a download may have left."""
+    """Return all partial files that a download may have left."""
     return [_partial(folder, file, packing) for file in offer.files for packing in ("", *PACKED)]
 
 
@@ -229,7 +229,7 @@ def _fetch_files(
 
 
 def _by_hand(name: str, file: DataFile, offer: Download, folder: Path, failures: list[str]) -> str:
-    """What went wrong at each address, and what to do without a network."""
+    """Return a message: what went wrong at each address, and what to do without a network."""
     said = f"could not fetch {file.path}"
     said += f" ({'; '.join(dict.fromkeys(failures))})" if failures else ""
     if any(path.exists() for path in _partials(offer, folder)):
@@ -268,7 +268,7 @@ def unpack(partial: Path, packing: str, file: DataFile, path: Path) -> None:
 
 
 def checked(blocks: Iterable[bytes], file: DataFile) -> Iterator[bytes]:
-    """The bytes of a file; an error at the first that is too many, or if they are not its own."""
+    """Yield the file's bytes; raise an error if there are too many or the hash differs."""
     size, digest = 0, hashlib.sha256()
     for block in blocks:
         size += len(block)
@@ -281,7 +281,7 @@ def checked(blocks: Iterable[bytes], file: DataFile) -> Iterator[bytes]:
 
 
 def _blocks(partial: Path, packing: str, member: str | None) -> Iterator[bytes]:
-    """The bytes of a file, of what a .gz file holds, or of a member of a .zip file."""
+    """Return the bytes of a file, of what a .gz file holds, or of a member of a .zip file."""
     try:
         with ExitStack() as opened:
             if packing == ".zip":
@@ -295,5 +295,5 @@ def _blocks(partial: Path, packing: str, member: str | None) -> Iterator[bytes]:
                 file = opened.enter_context(opener(partial, "rb"))
             while block := file.read(CHUNK):
                 yield block
-    except Exception as error:  # whatever zipfile and gzip make of the bytes
+    except Exception as error:  # zipfile and gzip raise many kinds of errors
         raise TransferError(f"cannot be unpacked: {error}") from None

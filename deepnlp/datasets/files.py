@@ -12,7 +12,7 @@ from typing import Any
 from deepnlp.datasets.manifest import set_with
 from deepnlp.files.reading import decode, unpacked
 
-MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
+MOST_TIMES = 100  # no text unpacks to more; about 3 times its size is usual
 LEAST_BOUND = 1 << 26  # bytes that are read of any file
 MOST_FILES = 200_000  # in a folder
 
@@ -27,7 +27,7 @@ SPLIT_WORDS: dict[str, list[str]] = SOURCES.pop("splits")  # in a file's name sa
 
 
 def data_folder(data: Folder = None) -> Path:
-    """Folder that holds the data sets.
+    """Return the folder that holds the data sets.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def data_folder(data: Folder = None) -> Path:
 
 
 def find_file(folder: Path, relative: str) -> Path:
-    """Path of a file of a known data set, or of the same file with ``.gz`` added.
+    """Return the path of a file of a known data set, or of the same file with ``.gz`` added.
 
     >>> find_file(Path(__file__).parent, "files.py").name
     'files.py'
@@ -68,7 +68,7 @@ def find_file(folder: Path, relative: str) -> Path:
 
 
 def located(plain: Path) -> Path | None:
-    """The file that is read in place of a path: itself, or packed with ``.gz`` added.
+    """Return the file that is read in place of a path: itself, or packed with ``.gz`` added.
 
     >>> located(Path(__file__)).name
     'files.py'
@@ -80,7 +80,7 @@ def located(plain: Path) -> Path | None:
 def files_of(
     name_or_path: NameOrPath, kind: str, what: str, data: Folder = None, ending: str | None = None
 ) -> tuple[str, dict[str, list[Path]]]:
-    """Name and files, by split, of a known source of a kind, or of a path.
+    """Return the name and files, by split, of a known source of a kind, or of a path.
 
     With an ending also of several paths, with commas between, or of a folder. Where the names in a
     folder do not say which split they are, those with the ending stand under ``all``.
@@ -97,12 +97,12 @@ def files_of(
 
 
 def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
-    """Files of a folder by split, or under ``all`` where their names do not say which it is."""
-    found = [*islice(path.rglob("*"), MOST_FILES + 1)]
-    if len(found) > MOST_FILES:
+    """Find files of a folder by split, or under ``all`` where their names do not say it."""
+    paths = [*islice(path.rglob("*"), MOST_FILES + 1)]
+    if len(paths) > MOST_FILES:
         limit = f"more than {MOST_FILES:,} files"
         raise ValueError(f"the folder {path} holds {limit}: name a smaller one")
-    inside = {file: file.relative_to(path) for file in sorted(found) if file.is_file()}
+    inside = {file: file.relative_to(path) for file in sorted(paths) if file.is_file()}
     files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
     # Where a file is there both packed and unpacked, the unpacked one is read.
     files = [f for f in files if not (f.suffix == ".gz" and f.with_suffix("") in inside)]
@@ -126,7 +126,7 @@ def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
 
 
 def path_of(name_or_path: NameOrPath, known: Iterable[str], what: str) -> Path:
-    """The file that a path names, or an error that lists the known names; ``what`` it should be.
+    """Return the file that a path names, or raise an error that lists the known names.
 
     >>> path_of("nothing", ["simlex"], "similarity set")
     Traceback (most recent call last):
@@ -144,7 +144,7 @@ def path_of(name_or_path: NameOrPath, known: Iterable[str], what: str) -> Path:
 
 
 def read_text(path: Path, encoding: str | None = None, keep_returns: bool = False) -> str:
-    r"""Text of a file, unpacked where its name ends in ``.gz``, as :func:`decode` reads it.
+    r"""Read the text of a file by :func:`decode`, unpacked where its name ends in ``.gz``.
 
     >>> "def read_text" in read_text(Path(__file__))
     True
@@ -162,7 +162,7 @@ def read_text(path: Path, encoding: str | None = None, keep_returns: bool = Fals
 
 
 def lines_of(text: str) -> list[str]:
-    r"""Lines of a text, blank ones included.
+    r"""Return lines of a text, blank ones included.
 
     Only a line feed ends a line: :meth:`str.splitlines` would also cut at characters that corpora
     have inside their lines, such as U+2028.
@@ -174,7 +174,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
-    """Lines of a text file with their numbers, from 1; blank ones at its end are none.
+    """Return lines of a text file with their numbers, from 1; blank ones at its end are none.
 
     >>> next(numbered_lines(Path(__file__)))[0]
     1

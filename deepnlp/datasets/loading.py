@@ -101,8 +101,8 @@ def load_corpus(
                 raise ValueError(f"{option}={value!r} was given beside vocab, which fixes it")
     name, note = str(name_or_path), ""
     known = SOURCES["corpora"].get(name, {})
-    own = known.get("tokenizer", "words")
-    cut = vocab.cut if vocab else options.tokeniser_of(tokens, own, keep_case)
+    usual = known.get("tokenizer", "words")
+    cut = vocab.cut if vocab else options.tokeniser_of(tokens, usual, keep_case)
     size, least = vocab_size or None, min_count
     if not (size or known):
         size, least = OWN_VOCABULARY, max(2, min_count)
@@ -136,7 +136,7 @@ def load_corpus(
 def _pydocs_texts(
     cut: Tokeniser, size: int | None, least: int, vocab: Vocabulary | None
 ) -> tuple[dict[str, str], Vocabulary | None]:
-    """Text of the built-in corpus by split, each longer sentence once, and its vocabulary.
+    """Return the built-in corpus by split, each longer sentence once, and its vocabulary.
 
     Two sentences that differ only in rare words are the same to a model, which reads these as
     ``<unk>``. So repeats are removed twice: as written, and as encoded.

@@ -32,7 +32,7 @@ MOST_TRIES = 100  # draws for each pair that is wanted, before giving up
 
 
 def addition(n: int, digits: int = 3, seed: int = 0) -> list[Pair]:
-    """Sums of two whole numbers, each with 1 to ``digits`` digits: ``("16+75", "91")``.
+    """Return sums of two whole numbers, each with 1 to ``digits`` digits: ``("16+75", "91")``.
 
     How many digits a number has is drawn first, so that short numbers are not rare. No sum occurs
     twice, and of a + b and b + a only one.
@@ -77,7 +77,7 @@ def addition(n: int, digits: int = 3, seed: int = 0) -> list[Pair]:
 
 
 def dates(n: int, seed: int = 0) -> list[Pair]:
-    """Dates as people write them, and in the form of ISO 8601: ``("AUG 19, 2003", "2003-08-19")``.
+    """Draw dates as people write them, with the form of ISO 8601: ``("8/12/73", "1973-08-12")``.
 
     The days are drawn from 1970 to 2017, the writings from :data:`DATE_FORMS` and
     :data:`DATE_CASES`, which are those of the book's file. No writing occurs twice.
@@ -123,7 +123,7 @@ def _written(day: int, form: int, case: int) -> Pair:
 
 
 def _different(draw: Callable[[], Drawn], n: int, most: int, what: str) -> list[Pair]:
-    """The first n draws whose keys differ; an error if that may be more than there are."""
+    """Return the first n draws whose keys differ; an error if that may be more than there are."""
     if n > most:
         raise ValueError(f"too few {what} to draw {n:,}: ask for at most {most:,} examples")
     drawn: dict[Hashable, Pair] = {}
@@ -138,7 +138,7 @@ def _different(draw: Callable[[], Drawn], n: int, most: int, what: str) -> list[
 def spiral(
     n_per_class: int = 100, classes: int = 3, rng: np.random.Generator | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Points on the arms of a spiral, one arm per class: no straight line separates them.
+    r"""Return points on the arms of a spiral, one arm per class: no straight line separates them.
 
     .. math:: x = r (\sin\theta, \cos\theta), \quad \theta = 4 j + 4 r + 0.2 \epsilon
 

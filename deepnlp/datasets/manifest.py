@@ -20,7 +20,7 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Download:
-    """What some addresses serve, and the files that it yields.
+    """A download from one of some addresses, and the files that it yields.
 
     ``bytes`` and ``sha256`` are those of what is served, where it is packed and they are known.
     """
@@ -49,7 +49,7 @@ class DataSet:
 
 @cache
 def manifest() -> dict[str, DataSet]:
-    """The known data sets by name.
+    """Return the known data sets by name.
 
     >>> manifest()["ptb"].files[0].path
     'ptb/ptb.train.txt'
@@ -59,7 +59,7 @@ def manifest() -> dict[str, DataSet]:
 
 
 def data_set(name: str) -> DataSet:
-    """The data set of a name, or an error that says which there are.
+    """Return the data set of a name, or an error that says which there are.
 
     >>> data_set("pbt")
     Traceback (most recent call last):
@@ -76,7 +76,7 @@ def data_set(name: str) -> DataSet:
 
 
 def set_with(path: str) -> DataSet | None:
-    """The data set that a file of the data folder belongs to.
+    """Return the data set that a file of the data folder belongs to.
 
     >>> set_with("multi30k/val.en").name
     'multi30k'

@@ -19,8 +19,8 @@ Encoding = Annotated[str | None, Option(metavar="NAME")]
 DataSeed = Annotated[int, Option(low=0)]
 
 
-def tokeniser_of(tokens: str | None, own: str, keep_case: bool) -> Tokeniser:
-    """The tokeniser for a choice of tokens, of a text that has a way of its own.
+def tokeniser_of(tokens: str | None, usual: str, keep_case: bool) -> Tokeniser:
+    """Return the tokeniser for a choice of tokens, of a text that has a way of its own.
 
     ``"word"`` is its own way too, unless that is characters. One that learns has not learned yet.
 
@@ -32,7 +32,7 @@ def tokeniser_of(tokens: str | None, own: str, keep_case: bool) -> Tokeniser:
     if tokens not in (None, *TOKENS):
         names = ", ".join(map(repr, TOKENS))
         raise ValueError(f"tokens should be one of {names}, got {tokens!r}")
-    way = own if tokens is None or (tokens == "word" and own != "chars") else TOKENS[tokens]
+    way = usual if tokens is None or (tokens == "word" and usual != "chars") else TOKENS[tokens]
     if way == "bpe":
         return BPE([])
     return tokeniser("cased" if keep_case and way == "words" else way)

@@ -57,7 +57,7 @@ class Pairs(Splits):
     unit = "pairs"
 
     def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Ids of the source and of the target of each pair, without marks for begin and end."""
+        """Return ids of source and target of each pair, without marks for begin and end."""
         source, target = self.source_vocab, self.target_vocab
         return [
             (source.encode(source.tokenize(a)), target.encode(target.tokenize(b)))
@@ -65,7 +65,7 @@ class Pairs(Splits):
         ]
 
     def references(self, split: str) -> dict[str, list[str]]:
-        """Every source text of a split once, with all its targets there."""
+        """Return every source text of a split once, with all its targets there."""
         targets_of: dict[str, list[str]] = {}
         for source, target in self.splits[split]:
             targets_of.setdefault(source, []).append(target)
@@ -187,7 +187,7 @@ def load_pairs(
 
 
 def _vocabulary(texts: Sequence[str], cut: Tokeniser, size: int | None, least: int) -> Vocabulary:
-    """The vocabulary of the texts of one side."""
+    """Return the vocabulary of the texts of one side."""
     cut = cut.fitted("\n".join(texts), size, least)
     return Vocabulary.build((t for text in texts for t in cut.split(text)), size, least, cut)
 
@@ -195,7 +195,7 @@ def _vocabulary(texts: Sequence[str], cut: Tokeniser, size: int | None, least: i
 def _read(
     paths: list[Path], separator: str, column: str | None, encoding: str | None, notes: list[str]
 ) -> list[Pair]:
-    """Pairs from one file with both sides in each line, or from files whose lines belong together.
+    """Read pairs from one file with both sides in a line, or from files of matching lines.
 
     Of these ``column`` tells by the ends of their names which are on either side; two need none.
     """
@@ -224,7 +224,7 @@ def _read(
 def _pairs_in(
     path: Path, separator: str, column: str | None, encoding: str | None
 ) -> Iterator[Pair]:
-    """Pairs from a file that holds source and target in each line, or row."""
+    """Return pairs from a file that holds source and target in each line, or row."""
     if column or is_table(path, (".csv", *JSON)):
         lines = rows(path, column, ("source", "target"), encoding)
     else:
@@ -240,7 +240,7 @@ def _pairs_in(
 
 
 def _divide(pairs: Iterable[Pair], key: str, seed: int, name: str) -> dict[str, list[Pair]]:
-    """90 % of the keys for training; the rest in halves. All pairs with one key stay together."""
+    """Divide by key: 90 % for training, the rest in halves. Pairs with one key stay together."""
     groups: dict[Hashable, list[Pair]] = {}
     for pair in dict.fromkeys(pairs):
         groups.setdefault(KEYS[key](*pair), []).append(pair)

@@ -63,7 +63,7 @@ def split_of(document: str) -> str:
 
 
 def documents() -> Iterator[tuple[str, str]]:
-    """Names and texts of all modules and topics, in the order of their names.
+    """Return names and texts of all modules and topics, in the order of their names.
 
     >>> name, text = next(documents())
     >>> name
@@ -88,12 +88,12 @@ def documents() -> Iterator[tuple[str, str]]:
 
 
 def has_sources() -> bool:
-    """Whether this Python carries its documentation; the one in a browser does not."""
+    """Return whether this Python carries its documentation; the one in a browser does not."""
     return importlib.util.find_spec("pydoc_data") is not None
 
 
 def kept() -> Iterator[tuple[str, list[str]]]:
-    """Names and sentences of the documents in ``pydocs.txt.gz``, as Python 3.11 had them.
+    """Return names and sentences of the documents in ``pydocs.txt.gz``, as Python 3.11 had them.
 
     >>> name, lines = next(kept())
     >>> name, lines[0]
@@ -106,7 +106,7 @@ def kept() -> Iterator[tuple[str, list[str]]]:
 
 
 def docstrings(source: bytes) -> list[str]:
-    r"""Docstrings of a module, its classes and functions, in the order of the file.
+    r"""Return docstrings of a module, its classes and functions, in the order of the file.
 
     >>> docstrings(b'def f():\n    "Do it."\n')
     ['Do it.']
@@ -121,7 +121,7 @@ def docstrings(source: bytes) -> list[str]:
 
 
 def _docstrings(node: ast.AST) -> Iterator[str]:
-    """The docstring of a node, then those of all definitions inside it."""
+    """Return the docstring of a node, then those of all definitions inside it."""
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         text = ast.get_docstring(node)
         if text:
@@ -132,7 +132,7 @@ def _docstrings(node: ast.AST) -> Iterator[str]:
 
 
 def english(text: str) -> list[str]:
-    r"""Sentences of a docstring or a topic, without markup and code.
+    r"""Return sentences of a docstring or a topic, without markup and code.
 
     >>> english("Title\n=====\n\nReturn *x* as a :class:`str`. Raise if\nempty.\n\n>>> f(1)\n2")
     ['Title', 'Return x as a str.', 'Raise if empty.']
@@ -158,14 +158,14 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 def _without_markup(text: str) -> str:
-    """The text of reST without its marks: ``x``, :class:`x`, *x* and **x** are all x."""
+    """Return the text of reST without its marks: ``x``, :class:`x`, *x* and **x** are all x."""
     text = ROLE.sub(r"\1", text)
     text = BACKQUOTES.sub(r"\1", text)
     return STARRED.sub(r"\1", text)
 
 
 def _is_english(tokens: list[str]) -> bool:
-    """Whether enough of the tokens are plain words."""
+    """Return whether enough of the tokens are plain words."""
     content = [token for token in tokens if token not in PUNCTUATION]
     plain = sum(1 for token in content if WORD.fullmatch(token))
     return plain > 0 and plain >= PLAIN_SHARE * len(content)
@@ -173,7 +173,7 @@ def _is_english(tokens: list[str]) -> bool:
 
 @functools.cache
 def pydocs_sentences() -> dict[str, tuple[str, ...]]:
-    """Sentences of the corpus by split, in the order of the documents, repeats included.
+    """Return sentences of the corpus by split, in the order of the documents, repeats included.
 
     Reading the library takes seconds, so a process does it once.
     """

@@ -26,7 +26,7 @@ LEAST_SENTENCES = 20
 
 
 def tag_of(word: str) -> str:
-    """How a word is written: one of :data:`TAGS`.
+    """Return how a word is written: one of :data:`TAGS`.
 
     >>> [tag_of(word) for word in ("cat", "3.14", "I", "Paris", "NASA", "iPhone")]
     ['lower', 'lower', 'capital', 'capital', 'upper', 'mixed']
@@ -37,7 +37,7 @@ def tag_of(word: str) -> str:
 
 
 def restored(word: str, tag: str) -> str:
-    """A lower-case word as a tag says; one that mixes letters in its own way stays as it is.
+    """Return a lower-case word as a tag says; one that mixes letters in its own way stays as it is.
 
     >>> restored("paris", "capital"), restored("nasa", "upper"), restored("iphone", "mixed")
     ('Paris', 'NASA', 'iphone')
@@ -76,7 +76,7 @@ class TaggedText(Splits):
     unit = "sentences"
 
     def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Ids and tags of each sentence; -1, which no loss counts, where there is no tag."""
+        """Return ids and tags of each sentence; -1, which no loss counts, where there is no tag."""
 
         def tag(word: str) -> int:
             has_tag = LETTER.search(word) and word != UNK
@@ -168,12 +168,12 @@ def load_tagged(
 
 
 def _words(lines: Iterable[str]) -> list[Words]:
-    """Words of each line as they are written."""
+    """Return words of each line as they are written."""
     return [tuple(written_words(line)) for line in lines]
 
 
 def _wiki_sentences(text: str) -> Iterator[Words]:
-    """Sentences of WikiText, whose tokens stand apart already, without its titles."""
+    """Return sentences of WikiText, whose tokens stand apart already, without its titles."""
     for line in lines_of(text):
         if not line.startswith(" = "):
             yield from filter(None, (tuple(part.split()) for part in SENTENCE_END.split(line)))

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from deepnlp.errors import DeepNLPError
 
-TIMEOUT = 30.0  # seconds for the head of an answer, and over which the speed is measured
+TIMEOUT = 30.0  # seconds to wait for the head of an answer, and the span of a measured speed
 LEAST_SPEED = 1000  # bytes a second
 TRIES = 4  # of an address that breaks off
 CHUNK = 1 << 16
@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
 
 def is_secure(address: str, *, loopback: bool = False) -> bool:
-    """Whether an address is https; or, with ``loopback``, http on this very machine.
+    """Return whether an address is https; or, with ``loopback``, http on this very machine.
 
     >>> is_secure("https://example.org/a"), is_secure("http://example.org/a", loopback=True)
     (True, False)
@@ -79,9 +79,9 @@ def download(source: Source, partial: Path, *, timeout: float = TIMEOUT) -> None
 
 
 def _is_ours(partial: Path) -> bool:
-    """Whether it is a plain file, and no link: what a link shares is not ours to write."""
-    found = partial.lstat()
-    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+    """Return whether this is a plain file that no other link shares, and so ours to write."""
+    status = partial.lstat()
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
 def _size(partial: Path) -> int:
@@ -89,7 +89,7 @@ def _size(partial: Path) -> int:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -117,7 +117,7 @@ def _receive(source: Source, partial: Path, timeout: float) -> None:
 
 
 def _answer(address: str, have: int, timeout: float) -> Any:
-    """The response to a request for what follows ``have`` bytes, whatever its status."""
+    """Return the response to a request for what follows ``have`` bytes, whatever its status."""
     if not is_secure(address, loopback=True):
         raise TransferError("is not https: refused")
     headers = {"User-Agent": "deepnlp", "Accept-Encoding": "identity"}
@@ -143,14 +143,14 @@ class _Paced(io.RawIOBase):
         self.expect(math.inf)
 
     def expect(self, speed: float) -> None:
-        """From now on so many bytes a second, measured over the timeout."""
+        """Expect so many bytes a second from now on, measured over the timeout."""
         self._speed, self._since, self._came = speed, time.monotonic(), 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """What has arrived."""
+        """Put what has arrived into a buffer, and return its length."""
         count: int = self._connection.readinto(buffer)
         self._came += count
         if time.monotonic() - self._since > self._timeout:
@@ -200,8 +200,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
-        """The request to the new address."""
-        fp.length, fp.chunked = 0, False  # urllib would read its body, however long
+        """Return the request to the new address."""
+        fp.length, fp.chunked = 0, False  # urllib would read the whole body
         if not is_secure(newurl, loopback=not is_secure(req.full_url)):
             fp.close()
             raise TransferError(f"redirects to {newurl}, which is not https: refused")
@@ -209,7 +209,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def _begin(source: Source, response: Any, have: int) -> int:
-    """At which byte a response begins; an error if it says that it is not what was asked for."""
+    """Return the byte at which a response begins; raise if it is not what was asked for."""
     status = response.status
     if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         raise BrokenOffError("has another size than the part that is here")
@@ -243,7 +243,7 @@ def _copy(source: Source, response: Any, file: BinaryIO, have: int, timeout: flo
                 file.truncate(0)
                 raise TransferError(f"sends more than {source.limit:,} bytes: cut off")
             file.write(block)
-            file.flush()  # what has come is kept, even if the process is killed
+            file.flush()  # the bytes are kept even if the process is killed
             bar.update(len(block))
     if response.length or have < (source.bytes or 0):
         expected = f" of {source.bytes:,}" if source.bytes else ""
@@ -251,7 +251,7 @@ def _copy(source: Source, response: Any, file: BinaryIO, have: int, timeout: flo
 
 
 def _read(response: Any, timeout: float) -> bytes:
-    """What has arrived, without waiting for a whole chunk."""
+    """Return the bytes that have arrived, without waiting for a whole chunk."""
     try:
         return response.read1(CHUNK)
     except (OSError, http.client.HTTPException) as error:
@@ -260,7 +260,7 @@ def _read(response: Any, timeout: float) -> bytes:
 
 
 def _in_words(error: Exception, timeout: float) -> str:
-    """Why there is no answer."""
+    """Return the reason why there is no answer."""
     reason = error.reason if isinstance(error, URLError) else error
     if isinstance(reason, TimeoutError):
         return f"no answer within {timeout:g} seconds"

@@ -12,7 +12,7 @@ from deepnlp.vectors import WordVectors
 def load_vectors(
     path: str | os.PathLike[str], vocab: Vocabulary, rng: np.random.Generator | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Embedding matrix of a vocabulary from a file of word vectors.
+    r"""Return the embedding matrix of a vocabulary from a file of word vectors.
 
     The file is one that ``deepnlp.vectors.WordVectors.load`` reads. Words of the vocabulary that it
     lacks are drawn from a normal distribution with mean 0 and the standard deviation of the numbers
@@ -58,7 +58,7 @@ def load_vectors(
 def rows_for(
     vectors: WordVectors, vocab: Vocabulary, rng: np.random.Generator | None, source: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix (V, D) and the words found (V,) that :func:`load_vectors` gives."""
+    """Return the matrix (V, D) and the words found (V,) that :func:`load_vectors` gives."""
     rows = [row for row, word in enumerate(vectors.words) if word in vocab]
     if not rows:
         raise ValueError(

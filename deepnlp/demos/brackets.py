@@ -26,23 +26,23 @@ class Group:
 
 
 def distances(tokens: Sequence[str]) -> list[int]:
-    """Words since the bracket that is open when a token comes; 0 where none is.
+    """Count the words since the bracket that is open when a token comes; 0 where none is.
 
     >>> distances("f ( x ) <eos>".split())
     [0, 0, 1, 2, 0]
     """
-    found, opened = [], None
+    since, opened = [], None
     for place, token in enumerate(tokens):
-        found.append(0 if opened is None else place - opened)
+        since.append(0 if opened is None else place - opened)
         if token in ("(", ")", "<eos>"):
             opened = place if token == "(" else None
-    return found
+    return since
 
 
 def closing_brackets(
     tokens: Sequence[str], surprisals: Sequence[float], groups: Sequence[tuple[int, int]]
 ) -> list[Group]:
-    """The surprisals of each ")" by its distance from the "(" before it in the sentence.
+    """Return the surprisals of each ")" by its distance from the "(" before it in the sentence.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def closing_brackets(
     [Group(distance=1.5, count=2, mean=2.0, error=1.0)]
     """
     ends = [(k, d) for k, d in enumerate(distances(tokens)) if d and tokens[k] == ")"]
-    found = [(distance, float(surprisals[place - 1])) for place, distance in ends]
+    measured = [(distance, float(surprisals[place - 1])) for place, distance in ends]
     gathered = []
     for low, high in groups:
-        bits = np.array([one for distance, one in found if low <= distance <= high])
+        bits = np.array([value for distance, value in measured if low <= distance <= high])
         if len(bits):
             error = bits.std(ddof=1) / np.sqrt(len(bits)) if len(bits) > 1 else np.inf
             gathered.append(Group((low + high) / 2, len(bits), float(bits.mean()), float(error)))

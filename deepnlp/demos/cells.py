@@ -70,7 +70,7 @@ class Outcome(Result):
     sweep: HostArray
 
     def table(self) -> str:
-        """The shares after 10, 50 and 200 steps, then the LSTM by scale of W_h."""
+        """Return the shares after 10, 50 and 200 steps, then the LSTM by scale of W_h."""
         names = {"both": "the gradient, by all paths", "h": "through h alone"}
         shown = list(self.config.shown)
         rows = [
@@ -88,7 +88,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Left all cells over time, right the LSTM over the scale of W_h."""
+        """Draw all cells over time on the left, the LSTM over the scale of W_h on the right."""
         message = (
             "The gradient of an LSTM can vanish and explode, too: by its forget bias and the size "
             f"of $W_h$,\n{self.config.sweep_steps} steps leave from {_power(self.sweep.min())} to "
@@ -154,14 +154,14 @@ def run(config: Config) -> Outcome:
 
 
 def _data(config: Config, T: int) -> tuple[list[Array], Array]:
-    """Inputs of T steps, each (N, H), and a gradient with respect to the last h (N, H)."""
+    """Return inputs of T steps, each (N, H), and a gradient with respect to the last h (N, H)."""
     rng = np.random.default_rng(config.seed + 1)
     xs = asarray(rng.standard_normal((T, config.N, config.H)))
     return list(xs), asarray(rng.standard_normal((config.N, config.H)))
 
 
 def _layer(config: Config, kind: Any, scale: float | None = None, **options: Any) -> Any:
-    """A fresh layer with H inputs and units; W_h = scale randn / sqrt(H) where there is one."""
+    """Make a layer with H inputs and units; with a scale, W_h = scale randn / sqrt(H)."""
     rng = np.random.default_rng(config.seed)
     layer = kind.init(config.H, config.H, rng, "float64", **options)
     if scale is not None:
@@ -171,19 +171,19 @@ def _layer(config: Config, kind: Any, scale: float | None = None, **options: Any
 
 
 def _share_left(layer: Any, xs: list[Array], dh: Array, path: str = "both") -> HostArray:
-    """Norm of the gradient after 0 ... T steps back by one path, as a share, (T + 1,)."""
-    norms = np.array([_norm(one) for one in _gradients(layer, xs, dh, path)])
+    """Return the share of the gradient's norm left after 0 ... T steps back by one path."""
+    norms = np.array([_norm(gradient) for gradient in _gradients(layer, xs, dh, path)])
     return norms / norms[0]
 
 
 def _norm(gradient: Array) -> float:
-    """Frobenius norm, of numbers so small that their squares would be zero, too."""
+    """Return the Frobenius norm, of numbers so small that their squares would be zero, too."""
     size = xp.abs(gradient).max()
     return float(size * xp.sqrt(xp.sum((gradient / size) ** 2)))
 
 
 def _gradients(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
-    """Gradients with respect to the state, h or (h, c), from the last step to before the first.
+    """Return the gradients with respect to the state after each step, the last step first.
 
     By one path alone, the gradient is cut off from the other one at each step.
     """
@@ -205,7 +205,7 @@ def _gradients(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]
             if isinstance(layer, GRU):
                 gates = gate_values(TimeGRU(layer.Wx, layer.Wh, layer.b), x, h_prev)
                 carried = [ds[0] * gates["z"]]
-            others = [one - kept for one, kept in zip(back, carried, strict=True)]
+            others = [whole - kept for whole, kept in zip(back, carried, strict=True)]
             back = carried if path == "memory" else others
         ds = back
         gradients.append(xp.concatenate(ds))
@@ -213,5 +213,5 @@ def _gradients(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]
 
 
 def _power(value: float) -> str:
-    """A positive number as a power of ten, rounded."""
+    """Return a positive number as a power of ten, rounded."""
     return f"$10^{{{round(float(np.log10(asnumpy(xp.asarray(value)))))}}}$"

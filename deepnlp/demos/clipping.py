@@ -54,17 +54,17 @@ class Outcome(Result):
 
     @property
     def diverged(self) -> bool:
-        """Whether the run without clipping was lost before its last update."""
+        """True if the run without clipping was lost before its last update."""
         return len(self.free_loss) < self.config.updates
 
     @property
     def final_perplexity(self) -> float:
-        """Of the run with clipping: over the last tenth of its updates."""
+        """Perplexity of the run with clipping, over the last tenth of its updates."""
         last = max(1, len(self.clipped_loss) // 10)
         return math.exp(float(np.mean(self.clipped_loss[-last:])))
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON, with what became of both runs."""
+        """Return lists and numbers, for JSON, with what became of both runs."""
         return {
             **super().to_dict(),
             "diverged_without": self.diverged,
@@ -72,7 +72,7 @@ class Outcome(Result):
         }
 
     def table(self) -> str:
-        """Loss and norm of both runs at some updates."""
+        """Tabulate loss and norm of both runs at some updates."""
         lost, updates = len(self.free_loss), self.config.updates
         shown = sorted({1, 2, 5, 10, 20, 50, 100, 200, 400, 800, lost - 1, lost, updates})
         columns = (
@@ -92,7 +92,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Norms above, losses below."""
+        """Draw norms above, losses below."""
         places = (0.1, 0.485, 0.66, 0.37), (0.1, 0.085, 0.66, 0.32)
         figure, (norms, losses) = canvas(self._message(), (7.8, 7.0), *places)
         lost, level, start = len(self.free_loss), self.config.max_norm, self.clipped_loss[0]
@@ -151,7 +151,7 @@ def run(config: Config) -> Outcome:
 
 
 def _train(config: Config, ids: HostArray, V: int, max_norm: float) -> tuple[HostArray, HostArray]:
-    """Losses and norms of one run, until its end or until it is lost."""
+    """Return losses and norms of one run, until its end or until it is lost."""
     rng = np.random.default_rng(config.seed)
     model = RNNLM(
         V, config.H, config.H, layers=1, cell="rnn", activation="relu", tie="none", dropout=0.0,

@@ -52,16 +52,16 @@ class Outcome(Result):
     gradients: dict[str, HostArray]
 
     def table(self) -> str:
-        """Both after a few of the blocks."""
+        """Return both after a few of the blocks."""
         last, both = self.config.blocks, {"positions": self.apart, "dL/dx": self.gradients}
         columns = {f">{what}, {name}": of[name] for what, of in both.items() for name in of}
         places = sorted({0, 1, 2, last // 4, last // 2, last})
         rows = [[str(k), *(values[k] for values in columns.values())] for k in places]
-        told = "positions: the share of x in which they differ; dL/dx: norm, times that at the top"
-        return f"{told}\n\n{number_table(['>blocks', *columns], rows, '.2g')}"
+        note = "positions: the share of x in which they differ; dL/dx: norm, times that at the top"
+        return f"{note}\n\n{number_table(['>blocks', *columns], rows, '.2g')}"
 
     def figure(self) -> Figure:
-        """Left the positions, right the gradient."""
+        """Draw the positions on the left, the gradient on the right."""
         ends = ", ".join(f"{of[-1]:.2g} with {name}" for name, of in self.apart.items())
         blocks = self.config.blocks
         message = f"Words are lost without roads, not the gradient: after {blocks} blocks positions"
@@ -89,13 +89,13 @@ def run(config: Config) -> Outcome:
     """
     apart, gradients = {}, {}
     for name in LOOKS:
-        found = [_through(config, name, number) for number in range(config.stacks)]
-        apart[name], gradients[name] = np.exp(np.mean(np.log(found), axis=0))
+        measured = [_through(config, name, number) for number in range(config.stacks)]
+        apart[name], gradients[name] = np.exp(np.mean(np.log(measured), axis=0))
     return Outcome(config, apart, gradients)
 
 
 def _through(config: Config, name: str, number: int) -> tuple[HostArray, HostArray]:
-    """How far positions are apart, and the norm of the gradient, after 0, 1, ... blocks."""
+    """Return how far positions are apart, and the norm of the gradient, after 0, 1, ... blocks."""
     rng = np.random.default_rng([config.seed, number])
     blocks = [_block(config, name, rng) for _ in range(config.blocks)]
     xs, dxs = ([asarray(rng.standard_normal((config.N, config.T, config.D)))] for _ in range(2))
@@ -109,7 +109,7 @@ def _through(config: Config, name: str, number: int) -> tuple[HostArray, HostArr
 
 
 def _block(config: Config, name: str, rng: np.random.Generator) -> Layer:
-    """A fresh block in float64; without roads its parts alone, the norms before them."""
+    """Make a fresh block in float64; without roads its parts alone, the norms before them."""
     norm = "post" if name == "norm last" else "pre"
     sizes = config.D, config.heads
     block = TransformerBlock.init(*sizes, causal=True, norm=norm, rng=rng, dtype="float64")

@@ -80,27 +80,27 @@ class Outcome(Result):
     adding: dict[str, list[float]]
 
     def table(self) -> str:
-        """Accuracy by distance for both tasks."""
+        """Tabulate accuracy by distance for both tasks."""
         parts = [f"for example: {self.example}"]
         for name, task in TASKS.items():
-            distances, found = self._of(name)
+            distances, accuracies = self._of(name)
             headings = [task.heading, *(f">distance {d}" for d in distances)]
-            rows = [[cell, *values] for cell, values in found.items()]
+            rows = [[cell, *values] for cell, values in accuracies.items()]
             rows.append(["chance", *[task.chance] * len(distances)])
             parts.append(number_table(headings, rows, ".1%"))
         return "\n\n".join(parts)
 
     def figure(self) -> Figure:
-        """Accuracy over the distance, a panel for each task."""
+        """Draw accuracy over the distance, a panel for each task."""
         places = (0.06, 0.15, 0.32, 0.61), (0.555, 0.15, 0.32, 0.61)
         figure, panels = canvas(self._message(), (12.5, 5.4), *places)
         for axes, (name, task) in zip(panels, TASKS.items(), strict=True):
-            distances, found = self._of(name)
+            distances, accuracies = self._of(name)
             axes.set_xscale("log", base=2)
             axes.set_xticks(distances, [str(d) for d in distances])
             axes.minorticks_off()
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-            texts = {f"{cell}: {found[cell][-1]:.0%}": found[cell] for cell in CELLS}
+            texts = {f"{cell}: {accuracies[cell][-1]:.0%}": accuracies[cell] for cell in CELLS}
             chance = Line((), task.chance, GREY, f"chance: {task.chance:.0%}", "--", 1.2)
             panel(
                 axes, [chance, *lines_of(distances, texts, CELLS.values())], title=task.title,
@@ -114,8 +114,8 @@ class Outcome(Result):
     def _message(self) -> str:
         won = []
         for task in TASKS:
-            distances, found = self._of(task)
-            of_both = zip(distances, found["LSTM"], found["RNN"], strict=True)
+            distances, accuracies = self._of(task)
+            of_both = zip(distances, accuracies["LSTM"], accuracies["RNN"], strict=True)
             if solved := [d for d, lstm, rnn in of_both if lstm > 0.95 and rnn < 0.5]:
                 won.append(f"{task} at a distance of {max(solved)}")
         if not won:
@@ -123,7 +123,7 @@ class Outcome(Result):
         return "Where the RNN fails, the LSTM still remembers:\n" + ", and ".join(won)
 
     def _of(self, task: str) -> tuple[tuple[int, ...], dict[str, list[float]]]:
-        """Distances of a task, and the accuracies there."""
+        """Return distances of a task, and the accuracies there."""
         return getattr(self.config, f"{task}_distances"), getattr(self, task)
 
 
@@ -140,18 +140,18 @@ def run(config: Config) -> Outcome:
     """
     ids, _ = names_batch(np.random.default_rng(config.seed), 1, config.names_distances[-1])
     words = [*(VOCABULARY[word] for word in ids[0]), NAMES[ids[0, 0]]]
-    found: dict[str, dict[str, list[float]]] = {task: {} for task in TASKS}
+    accuracies: dict[str, dict[str, list[float]]] = {task: {} for task in TASKS}
     for task, cell in product(TASKS, CELLS):
         distances = getattr(config, f"{task}_distances")
-        found[task][cell] = [_accuracy(config, task, cell, distance) for distance in distances]
-    return Outcome(config, " ".join(words), **found)
+        accuracies[task][cell] = [_accuracy(config, task, cell, distance) for distance in distances]
+    return Outcome(config, " ".join(words), **accuracies)
 
 
 # --- The tasks --------------------------------------------------------------------------------
 
 
 def names_batch(rng: Generator, N: int, distance: int) -> tuple[HostArray, HostArray]:
-    """Sentences that begin with a name and end in "NAME said hi to", the name being another.
+    """Return sentences that begin with a name and end in "NAME said hi to", the name being another.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ _IDS = {word: number for number, word in enumerate(VOCABULARY)}
 
 
 def _between(rng: Generator, second: str, length: int) -> list[str]:
-    """What happens meanwhile, in so many words; at its end the second person comes in."""
+    """Return so many words of what happens meanwhile; at the end the second person comes in."""
     came = [second, *CAME][:length]
     words = list(FIRST)
     while len(words) < length:
@@ -197,7 +197,7 @@ def _between(rng: Generator, second: str, length: int) -> list[str]:
 
 
 def adding_batch(rng: Generator, N: int, distance: int) -> tuple[HostArray, HostArray]:
-    """Streams of numbers from 0 to 1 with two of them marked, the first number and a later one.
+    """Draw streams of numbers from 0 to 1, of which the first and a later one are marked.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class _LastStep(Layer):
 
 
 class Task(NamedTuple):
-    """What is to be learned, and how it is called.
+    """A task to be learned, with its titles.
 
     Attributes
     ----------
@@ -290,18 +290,18 @@ TASKS = {
 
 
 def _net(config: Config, task: Task, cell: str, distance: int, rng: Generator) -> Sequential:
-    """Layers that read a sequence and answer from its last state."""
+    """Return layers that read a sequence and answer from its last state."""
     D, H, bias = (config.H // 2 if task.words else 2), config.H, float(np.log(distance))
-    own = np.random.default_rng(config.seed)
+    of_weights = np.random.default_rng(config.seed)
     layer: Layer
     if cell == "RNN":
-        layer = TimeRNN.init(D, H, own)
+        layer = TimeRNN.init(D, H, of_weights)
     elif cell == "GRU":
-        layer = TimeGRU.init(D, H, own)
+        layer = TimeGRU.init(D, H, of_weights)
         layer.b.value[H : 2 * H] = bias  # the update gate: near 1 it carries h over
     else:
-        layer = TimeLSTM.init(D, H, own, forget_bias=1.0 if cell == "LSTM, bias 1" else bias)
-    layers: list[Layer] = [layer, _LastStep(), Affine.init(H, task.outputs, own)]
+        layer = TimeLSTM.init(D, H, of_weights, forget_bias=1.0 if cell == "LSTM, bias 1" else bias)
+    layers: list[Layer] = [layer, _LastStep(), Affine.init(H, task.outputs, of_weights)]
     if task.words:
         vectors = rng.standard_normal((task.words, D)).astype("float32")
         layers.insert(0, Embedding(asarray(vectors)))
@@ -309,7 +309,7 @@ def _net(config: Config, task: Task, cell: str, distance: int, rng: Generator) -
 
 
 def _accuracy(config: Config, name: str, cell: str, distance: int) -> float:
-    """Share of right answers on fresh examples, after learning until it is solved."""
+    """Return the share of right answers on fresh examples, after learning until it is solved."""
     rng, task = np.random.default_rng(config.seed + distance), TASKS[name]
     net = _net(config, task, cell, distance, rng)
     optimizer, accuracies = Adam(net.parameters(), lr=config.lr), []

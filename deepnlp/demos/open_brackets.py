@@ -66,7 +66,7 @@ class Outcome(Result):
     trace: dict[str, list[float]]
 
     def table(self) -> str:
-        """Both models, one beside the other."""
+        """Return both models, one beside the other."""
         rows: list[list[Any]] = [
             ["validation perplexity", *(f"{value:.1f}" for value in self.perplexity.values())],
             ["dL/dh left per step", *(self.rate[cell] for cell in self.groups)],
@@ -79,7 +79,7 @@ class Outcome(Result):
         return number_table(["", *(f">{cell.upper()}" for cell in self.groups)], rows, ".3f")
 
     def figure(self) -> Figure:
-        """Surprisal of the closing bracket over the distance."""
+        """Draw surprisal of the closing bracket over the distance."""
         return curves(
             {
                 cell.upper(): ([g.distance for g in groups], [g.mean for g in groups])
@@ -91,7 +91,7 @@ class Outcome(Result):
         )
 
     def unit_figure(self) -> Figure:
-        """The best unit of either cell over a line of text."""
+        """Return the best unit of either cell over a line of text."""
         places = list(range(len(self.words)))
         figure = curves(
             {name: (places, values) for name, values in self.trace.items()},
@@ -139,7 +139,7 @@ def run(config: Config) -> Outcome:
 
 
 def _line(words: list[str], since: HostArray) -> slice:
-    """The line of at most 30 words whose closed bracket was open longest; from its <eos> on."""
+    """Find the line of at most 30 words whose bracket was open longest, from its <eos> on."""
     ends = [-1, *np.flatnonzero(np.array(words) == "<eos>").tolist(), len(words)]
     lines = [slice(max(0, a), b) for a, b in pairwise(ends) if 1 < b - a <= 30]
     closed = np.where(np.array(words) == ")", since, 0)
@@ -147,7 +147,7 @@ def _line(words: list[str], since: HostArray) -> slice:
 
 
 def _memories(model: RNNLM, ids: HostArray) -> HostArray:
-    """The c of an LSTM, or the h of an RNN, after each word of a text, (n, H)."""
+    """Return the c of an LSTM, or the h of an RNN, after each word of a text, (n, H)."""
     kept, state = [], None
     with evaluating(model), no_backward():
         x = model.layers[0].forward(asarray(ids[None]))

@@ -50,7 +50,7 @@ class Outcome(Result):
     radius: HostArray
 
     def crossing(self, values: HostArray) -> float:
-        """The scale at which the median over the matrices passes 1.
+        """Return the scale at which the median over the matrices passes 1.
 
         Returns
         -------
@@ -66,7 +66,7 @@ class Outcome(Result):
         return float(self.g[k] + part * (self.g[k + 1] - self.g[k]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON, with the scales at which each quantity passes 1."""
+        """Return lists and numbers, for JSON, with the scales at which each quantity passes 1."""
         return {**super().to_dict(), "passes_1_at": self._crossings()}
 
     def _crossings(self) -> dict[str, float]:
@@ -76,10 +76,10 @@ class Outcome(Result):
             "growth_linear": self.linear,
             "growth_tanh": self.tanh,
         }
-        return {name: self.crossing(one) for name, one in values.items()}
+        return {name: self.crossing(growth) for name, growth in values.items()}
 
     def table(self) -> str:
-        """Medians by scale, and where each passes 1."""
+        """Tabulate medians by scale, and where each passes 1."""
         shown = np.unique(np.linspace(0, len(self.g) - 1, 11).astype(int))
         columns = [self.largest, self.radius, self.linear, self.tanh]
         rows = [[f"{self.g[k]:.2f}", *(np.median(of[k]) for of in columns)] for k in shown]
@@ -93,7 +93,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Growth per step over g, a dot for each matrix."""
+        """Draw growth per step over g, a dot for each matrix."""
         singular, radius = self.crossing(self.largest), self.crossing(self.radius)
         g, repeated = self.g.tolist(), np.repeat(self.g, self.config.matrices).tolist()
         values = {"linear": self.linear, "tanh": self.tanh}
@@ -151,7 +151,7 @@ def _slopes(W: HostArray, config: Config, rng: np.random.Generator) -> HostArray
 
 
 def _growth(W_T: HostArray, slopes: HostArray, rng: np.random.Generator) -> HostArray:
-    """The mean factor per step, over the way back from the last step to the first, (B,)."""
+    """Return the mean factor per step, over the way back from the last step to the first, (B,)."""
     T, B, _, H = slopes.shape
     dh = rng.standard_normal((B, 1, H))
     norms = np.empty((T, B))

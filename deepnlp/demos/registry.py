@@ -17,7 +17,7 @@ from deepnlp.demos.result import Result
 
 
 class Demonstration(NamedTuple):
-    """What it shows, the function that runs it, and the config it runs with by default."""
+    """A demonstration: its summary, the function that runs it, and its default config."""
 
     summary: str
     run: Callable[[Any], Result]

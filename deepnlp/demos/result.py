@@ -19,28 +19,28 @@ class Result(ABC):
 
     @abstractmethod
     def table(self) -> str:
-        """The result as text."""
+        """Return the result as text."""
 
     @abstractmethod
     def figure(self) -> Figure:
-        """The result as a figure."""
+        """Return the result as a figure."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field as lists and numbers, for JSON."""
+        """Return every field as lists and numbers, for JSON."""
         fields = dataclasses.asdict(self)  # type: ignore[call-overload]
         lists: dict[str, Any] = json.loads(json.dumps(fields, default=lambda array: array.tolist()))
         return lists
 
 
 def number_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> str:
-    """A table of texts and of numbers, which are given one form; see :func:`table`.
+    """Make a table of texts and of numbers, which are given one form; see :func:`table`.
 
     >>> print(number_table(["", ">D = 2", ">D = 4"], [["tied", 0.25, 0.125]], ".2f"))
           D = 2  D = 4
     ----  -----  -----
     tied   0.25   0.12
     """
-    body = [[one if isinstance(one, str) else format(one, form) for one in row] for row in rows]
+    body = [[cell if isinstance(cell, str) else format(cell, form) for cell in row] for row in rows]
     return table(headings, body)
 
 
@@ -56,7 +56,7 @@ class Line(NamedTuple):
 
 
 def lines_of(x: Any, values: Mapping[str, Any], looks: Iterable[tuple[str, str]]) -> list[Line]:
-    """Lines over one x, by the text at their ends, each with its colour and style."""
+    """Return lines over one x, by the text at their ends, each with its colour and style."""
     pairs = zip(values.items(), looks, strict=False)
     return [Line(x, y, colour, text, style) for (text, y), (colour, style) in pairs]
 
@@ -81,14 +81,16 @@ def panel(
     axes.set(**settings)
     axes.set_title(title, loc="left", fontsize=10.5)
     plain(axes)
-    labels = [Label(one.text, float(np.ravel(one.y)[-1]), one.colour) for one in lines if one.text]
+    labels = [
+        Label(line.text, float(np.ravel(line.y)[-1]), line.colour) for line in lines if line.text
+    ]
     label_in_margin(axes, labels, height, 9.5 if height < 0.06 else 9)
 
 
 def canvas(
     message: str, size: tuple[float, float], *places: tuple[float, float, float, float]
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with a message above, and axes in boxes of it (left, low, width, height)."""
+    """Make a figure with a message above, and axes in boxes of it (left, low, width, height)."""
     figure = Figure(figsize=size, dpi=150)
     axes = [figure.add_axes(place) for place in places]
     figure.text(places[0][0], 0.965, message, fontsize=12, weight="bold", va="top")

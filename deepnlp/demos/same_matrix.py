@@ -65,7 +65,7 @@ class Outcome(Result):
         return float(np.mean(self.radius[self.stretching] < 1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON: all that the table says."""
+        """Return lists and numbers, for JSON: all that the table says."""
         return {
             **super().to_dict(),
             "share_with_singular_value_above_1": float(np.mean(self.stretching)),
@@ -73,28 +73,30 @@ class Outcome(Result):
         }
 
     def table(self) -> str:
-        """Norms by step beside both predictions, and the shares among the random matrices."""
-        one, alarms = self.config, self.stretching
-        steps = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < one.T]
-        rows = [(str(t), self.norms[t - 1], *self._predicted(t)) for t in [*steps, one.T]]
+        """Tabulate norms beside both predictions, and the shares among the random matrices."""
+        config, alarms = self.config, self.stretching
+        steps = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < config.T]
+        rows = [(str(t), self.norms[t - 1], *self._predicted(t)) for t in [*steps, config.T]]
         headings = [">step", ">norm", ">if each step were the largest sv", ">the spectral radius"]
         return (
-            f"W_h = {one.scale:g} randn({one.H}, {one.H}), seed {one.seed}: largest singular value "
-            f"{self.weights.largest:.4f}, spectral radius {self.weights.spectral_radius:.4f}\n\n"
+            f"W_h = {config.scale:g} randn({config.H}, {config.H}), seed {config.seed}: "
+            f"largest singular value {self.weights.largest:.4f}, "
+            f"spectral radius {self.weights.spectral_radius:.4f}\n\n"
             f"{number_table(headings, rows, '.6g')}\n\n"
-            f"of {one.matrices:,} random matrices of this scale {alarms.mean():.0%} have a "
+            f"of {config.matrices:,} random matrices of this scale {alarms.mean():.0%} have a "
             "singular value above 1;\n"
             f"of those {self.share_of_false_alarms:.0%} have a spectral radius below 1, and in "
-            f"{np.mean(self.growth[alarms] < 1):.0%} the gradient was smaller after {one.T} steps"
+            f"{np.mean(self.growth[alarms] < 1):.0%} the gradient was smaller after {config.T} "
+            "steps"
         )
 
     def _predicted(self, t: Any) -> tuple[Any, Any]:
-        """The norm if each step were the largest singular value, or the spectral radius."""
+        """Return the norm if each step were the largest singular value, or the spectral radius."""
         sigma, rho = self.weights.largest, self.weights.spectral_radius
         return self.start * sigma**t, self.start * rho**t
 
     def figure(self) -> Figure:
-        """Above the book's experiment, below the random matrices."""
+        """Draw the book's experiment above, the random matrices below."""
         places = (0.11, 0.56, 0.6, 0.29), (0.11, 0.07, 0.6, 0.36)
         figure, (above, below) = canvas(self._message(), (7.4, 8.4), *places)
         steps = np.arange(self.config.T + 1)

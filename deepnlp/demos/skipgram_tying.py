@@ -62,7 +62,7 @@ class Outcome(Result):
     beside: dict[str, list[float]]
 
     def table(self) -> str:
-        """Divergences by size, then what stands beside a word."""
+        """Tabulate divergences by size, then what stands beside a word."""
         sizes = ["", *(f">D = {D}" for D in self.config.sizes)]
         divergence = [[TIES[tie], *values] for tie, values in self.divergence.items()]
         beside = [[name, *values] for name, values in self.beside.items()]
@@ -74,7 +74,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Above the divergence over the size, below what stands beside a word."""
+        """Draw the divergence over the size above, and what stands beside a word below."""
         places = (0.09, 0.52, 0.66, 0.31), (0.09, 0.06, 0.88, 0.33)
         figure, (above, below) = canvas(self._message(), (8.0, 7.2), *places)
         texts = {f"{TIES[tie]}: {of[-1]:.3f}": of for tie, of in self.divergence.items()}
@@ -91,9 +91,9 @@ class Outcome(Result):
         for k, (name, values) in enumerate(self.beside.items()):
             places_of_bars = np.arange(len(BESIDE)) + 0.27 * (k - 1)
             colour = (GREY, VERMILLION, ORANGE)[k]
-            found = below.bar(places_of_bars, values, 0.25, color=colour, label=name)
-            texts_of_bars = [f"{one:.3f}" if one < 0.0995 else f"{one:.2f}" for one in values]
-            below.bar_label(found, texts_of_bars, padding=2, fontsize=8.5)
+            drawn = below.bar(places_of_bars, values, 0.25, color=colour, label=name)
+            texts_of_bars = [f"{p:.3f}" if p < 0.0995 else f"{p:.2f}" for p in values]
+            below.bar_label(drawn, texts_of_bars, padding=2, fontsize=8.5)
         below.set_xticks(range(len(BESIDE)), BESIDE)
         below.tick_params(axis="x", length=0)
         below.legend(frameon=False, loc="upper left")
@@ -138,15 +138,15 @@ def run(config: Config) -> Outcome:
             fits = [_fit(config, joint, D, tie, rng) for D in config.sizes]
             divergence[tie].append([_divergence(joint, q) for q in fits])
             pairs[TIES[tie]] = share * fits[-1]
-        for name, found in beside.items():
-            found.append([float(pairs[name][group].sum()) for group in groups])
+        for name, shares in beside.items():
+            shares.append([float(pairs[name][group].sum()) for group in groups])
     mean = {tie: np.mean(values, axis=0).tolist() for tie, values in divergence.items()}
     mean_beside = {name: np.mean(values, axis=0).tolist() for name, values in beside.items()}
     return Outcome(config, mean, float(np.mean(frequency)), mean_beside)
 
 
 def _world(config: Config, kind: HostArray, rng: np.random.Generator) -> HostArray:
-    """How often two words stand together, (V, V): symmetric, 1 in sum."""
+    """Return how often two words stand together, (V, V): symmetric, 1 in sum."""
     K, V = config.kinds, config.words
     of_kinds, of_words = rng.standard_normal((K, K)), rng.standard_normal((V, V))
     logs = (of_kinds + of_kinds.T) / np.sqrt(2)
@@ -162,7 +162,7 @@ def _divergence(joint: HostArray, q: HostArray) -> float:
 
 
 def distance(config: Config, joint: HostArray, D: int, tie: str) -> float:
-    """The divergence from a table of one's own (V, V), 1 in sum, with vectors of D numbers.
+    """Return the divergence from a table of one's own (V, V), 1 in sum, with vectors of D numbers.
 
     >>> distance(Config(steps=50), np.array([[0.1, 0.4], [0.4, 0.1]]), 2, "none") < 0.01
     True
@@ -171,7 +171,7 @@ def distance(config: Config, joint: HostArray, D: int, tie: str) -> float:
 
 
 def _fit(config: Config, joint: HostArray, D: int, tie: str, rng: np.random.Generator) -> HostArray:
-    """The probabilities (V, V) of a skip-gram fitted to all pairs at once."""
+    """Return the probabilities (V, V) of a skip-gram fitted to all pairs at once."""
     V = len(joint)
     E = Parameter(asarray(0.1 * rng.standard_normal((V, D))), "E")
     W = E if tie != "none" else Parameter(asarray(0.1 * rng.standard_normal((V, D))), "W")

@@ -33,7 +33,7 @@ def fit(
 
 
 def gradient_of_choice(scores: Array, targets: Array) -> Array:
-    """The gradient of the cross-entropy of the targets; those of -1 do not count."""
+    """Return the gradient of the cross-entropy of the targets; those of -1 do not count."""
     loss = SoftmaxWithLoss()
     loss.forward(scores, targets)
     return loss.backward()

@@ -236,7 +236,7 @@ def _converted(function: Any) -> Any:
 
 
 def vectorized(tape: Tape, each: Any, function: Any, args: Any) -> Any:
-    """What ``np.vectorize`` gives: a function of single numbers, applied to each."""
+    """Apply a function of single numbers to each, as ``np.vectorize`` does."""
     if not traced_in(args):
         return function(*args)
     arrays = numpy.broadcast_arrays(
@@ -266,7 +266,7 @@ def _number(kind: Any) -> Any:
 
 
 def _native(value: Any) -> Any:
-    """What a forward would see in place of an array or a number that is followed."""
+    """Return the plain array or number for one that is followed."""
     return value.values_[()] if isinstance(value, Traced) else value
 
 

@@ -61,7 +61,7 @@ def named(problem: Problem, guesses: list[Guess], rows: set[str]) -> list[Guess]
 
 
 def _is_decisive(guess: Guess, repaired: list[Guess]) -> bool:
-    """Whether the name of a guess stays, whatever a repair is called."""
+    """Return whether the name of a guess stays, whatever a repair is called."""
     if guess.cause == c.ZERO:  # the repair says why, unless zeros are what is assigned
         is_walk = ": for " in repaired[0].place  # in which a graph is walked
         is_reason = is_walk or repaired[0].cause in (c.ASSIGNED, c.TIME_SHIFTED)
@@ -107,7 +107,7 @@ def with_reasons(problem: Problem, found: dict[str, list[Guess]]) -> dict[str, l
 
 
 def unused(problem: Problem) -> str:
-    """What backward computes and does not use, for the evidence where something is missing."""
+    """Return what backward computes without using it, as evidence where something is missing."""
     backward = problem.subject.caller.code.backward
     code = getattr(getattr(backward, "__func__", backward), "__code__", None)
     tree = None if code is None else statement_at(code.co_filename, code.co_firstlineno)

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.trace import Trace, follow
 from deepnlp.gradcheck.causes import FACTOR
 from deepnlp.gradcheck.names import LABELS
-from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Input
@@ -139,7 +139,7 @@ class Problem:
 
     @property
     def has_epsilon(self) -> bool:
-        """Whether forward computes with a small constant, as in ``log(y + 1e-7)``."""
+        """True if forward computes with a small constant, as in ``log(y + 1e-7)``."""
         nodes = self.trace.nodes if self.trace is not None else []
         pairs = [pair for node in nodes for pair in node.operands]
         return any(((t == 0) & (v != 0) & (abs(v) < _SMALL)).any() for v, t in pairs)
@@ -169,7 +169,7 @@ class Problem:
 
     @cached_property
     def is_random(self) -> bool:
-        """Whether the forward draws random numbers, as dropout does, by the names it uses."""
+        """True if the forward draws random numbers, as dropout does, by the names it uses."""
         methods = [m for base in type(self.subject.layer).__mro__ for m in vars(base).values()]
         found = [getattr(f, "__func__", f) for f in (*methods, *self.subject.functions)]
         codes = [f.__code__ for f in found if inspect.isfunction(f)]
@@ -177,7 +177,7 @@ class Problem:
         return any(map(_RANDOM.search, [self.owner, *words]))
 
     def incoming(self, k: int = 0) -> str:
-        """What the learner's backward calls the gradient with respect to output k."""
+        """Return the name, in the learner's backward, of the gradient with respect to output k."""
         names = self.subject.caller.gradient_names
         return names[k] if len(names) > k else "dy"
 
@@ -253,7 +253,7 @@ class Problem:
         return {name: min(self.tolerance, 0.1 * apart.get(name, 1.0)) for name in self.right}
 
     def fits(self, name: str, predicted: HostArray) -> bool:
-        """Whether a prediction is what was found."""
+        """Return whether a prediction is what was found."""
         least = ROUNDING * float(numpy.abs(self.right[name]).max(initial=0.0))
         return distance(self.wrong[name], predicted, least) <= self._tolerances[name]
 
@@ -310,7 +310,7 @@ class Problem:
         return {name: subject.numeric_gradient(name, "central") for name in self.right}
 
     def holds(self, guess: Guess, explained: set[str], name: str | None = None) -> bool:
-        """Whether a guess explains the gradients on fresh numbers too, and is no coincidence.
+        """Return whether a guess explains the gradients on fresh numbers too.
 
         Of the names of its multiple, those stay that fit both times.
         """
@@ -347,7 +347,7 @@ class Problem:
         }
 
     def after(self, edit: Edit) -> Problem:
-        """What remains to be explained if a mistake is known."""
+        """Return what remains to be explained once a mistake is known."""
         rest = copy.copy(self)
         rest.base = edit
         trace = copy.copy(self.followed)
@@ -459,7 +459,7 @@ def still_probabilities(value: HostArray, before: HostArray) -> HostArray:
 
 
 def is_one(factor: float) -> bool:
-    """Whether a factor is so close to 1 that it does not count as a multiple.
+    """Return whether a factor is so close to 1 that it does not count as a multiple.
 
     Examples
     --------

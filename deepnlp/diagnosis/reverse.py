@@ -42,7 +42,7 @@ class Run:
     passed: dict[int, HostArray]
 
     def vjp(self, g: HostArray, operands: list[HostArray] | None = None) -> dict[int, HostArray]:
-        """What it would pass on for another gradient, or with other operands."""
+        """Return the gradient that it would pass on for another gradient or other operands."""
         own = self.node.arrays if operands is None else operands
         found = self.node.vjp(g, own, self.node.values)
         return {j: found[j] for j in self.passed}
@@ -70,7 +70,7 @@ class Edit:
 
 
 def times(factor: float, j: int = -1) -> Change:
-    """What is passed on to operand j, or to all (-1), times a number."""
+    """Return what is passed on to operand j, or to all (-1), times a number."""
     return lambda run: {k: factor * v for k, v in run.passed.items() if j in (-1, k)}
 
 
@@ -181,7 +181,7 @@ class Reverse:
         return adjoint
 
     def _passed(self, number: int, g: HostArray) -> list[HostArray]:
-        """What a node passes on to its operands that carry tickets, by the chain rule."""
+        """Return a node's gradients of its operands with tickets, by the chain rule."""
         node, found = self.nodes[number], self._partials[number]
         if found is None:
             values = linear_vjp(node, g, [v for v, _ in node.operands])

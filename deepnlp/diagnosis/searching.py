@@ -121,7 +121,7 @@ MOST_BASES = 4
 
 
 def _most_first(found: tuple[set[str], Guess]) -> tuple[int, bool, tuple[int, int]]:
-    """Of those that explain as much, repairs come last: the reverse pass cannot go on from them."""
+    """Sort by what is explained; repairs last, since the reverse pass cannot go on from them."""
     return -len(found[0]), bool(found[1].place), specificity(found[1])
 
 

@@ -1,4 +1,4 @@
-"""What a forward computes, number by number.
+"""The record of a forward, number by number.
 
 A forward is run once on arrays in which every number carries a ticket. Slicing, reshaping, joining
 and writing into a buffer move tickets about; an operation that computes something new hands out
@@ -62,7 +62,7 @@ class Node:
 
     @cached_property
     def carries(self) -> list[bool]:
-        """Whether each operand carries tickets; the others are constants."""
+        """True if each operand carries tickets; the others are constants."""
         return [bool(t.any()) for _, t in self.operands]
 
     @property

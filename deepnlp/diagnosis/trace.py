@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis.evaluating.recording import Recording
 from deepnlp.diagnosis.reverse import Edit, Reverse
 from deepnlp.diagnosis.traced import Traced
 from deepnlp.diagnosis.traced import variable as variable_of
-from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.walking import copy_of
 

@@ -155,7 +155,7 @@ def _left(tape: Tape, what: str) -> TraceError:
 
 
 def called(tape: Tape, function: Any, args: Any, options: Any) -> Any:
-    """What a function of NumPy gives: by its formula, by moving numbers, or by differences."""
+    """Call a function of NumPy: by its formula, by moving numbers, or by differences."""
     name = function.__name__
     if name in FUNCTIONS and (name == "copyto" or not {"where", "initial"} & set(options)):
         return FUNCTIONS[name](*args, **options)
@@ -270,7 +270,7 @@ def pair(value: Any) -> tuple[HostArray, HostArray]:
 
 
 def _looks_up(index: Any) -> bool:
-    """Whether an index picks by an array of integers, so that a row may be picked twice."""
+    """Return whether an index picks by an array of integers, so that a row may be picked twice."""
     parts = index if isinstance(index, tuple) else (index,)
     return any(
         isinstance(part, list)

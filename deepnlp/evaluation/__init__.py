@@ -9,8 +9,14 @@ from deepnlp.evaluation.prediction import (
     evaluating,
     expect_language_model,
     exponential,
+    likeliest,
     perplexity,
     score,
     streams,
     surprisal,
 )
+
+__all__ = [
+    "Score", "evaluating", "expect_language_model", "exponential", "likeliest", "perplexity",
+    "score", "streams", "surprisal",
+]  # fmt: skip

@@ -21,7 +21,7 @@ def dynamic_perplexity(
     eps: float = 0.002,
     segment: int = 5,
 ) -> float:
-    r"""Perplexity of a text for a model that learns from each segment after predicting it.
+    r"""Return the perplexity of a model that learns from each segment after predicting it.
 
     .. math::
         R &= \sqrt{\tfrac1K \textstyle\sum_k g_k^2}, \qquad
@@ -88,7 +88,7 @@ def dynamic_perplexity(
 
 
 def _learn(W: Array, g: Array, W0: Array, pull: Array, rate: Array) -> None:
-    """The rule above, element by element, with lambda D and lr / (R + epsilon) as arrays."""
+    """Apply the rule above, element by element, with lambda D and lr / (R + epsilon) as arrays."""
     W += pull * (W0 - W) - rate * g
 
 
@@ -107,7 +107,7 @@ def _root_mean_square(
 def _losses(
     model: RNNLM, ids: HostArray, batch_size: int, segment: int
 ) -> Iterator[tuple[float, int]]:
-    """Mean loss and number of targets of each segment; the parameters then have its gradient."""
+    """Yield each segment's mean loss and targets; the parameters then have its gradient."""
     for x, t, count in windows(model, ids, batch_size, segment):
         loss = float(model.forward(x, t))
         model.zero_grad()

@@ -16,7 +16,7 @@ def cache_surprisal(
     share: float = 0.1,
     window: int | None = None,
 ) -> HostArray:
-    r"""How unexpected each token of a text is to a model with a cache, in nats.
+    r"""Return how unexpected each token of a text is to a model with a cache, in nats.
 
     .. math::
         p_c(w \mid w_{\le t}) &= \frac{\sum_{i = t - n}^{t - 1} [w_{i+1} = w]
@@ -78,13 +78,13 @@ def cache_surprisal(
     kept: Array | None = None  # the last states of the windows before, at most (n, H)
     with evaluating(model.twin()) as model, np.errstate(divide="ignore"):
         for x, t, T in windows(model, ids, 1, window):
-            first, own = sum(map(len, surprisals)), t[0]
+            first, predicted = sum(map(len, surprisals)), t[0]
             h = model.hidden(x)
             losses = asnumpy(model.output.losses(h, t)[0]).astype("float64")
             states = h[0] if kept is None else xp.concatenate([kept, h[0]])  # (K + T, H)
             K = len(states) - T
             followed_by = targets[first - K : first + T]
-            cache = _cache_of(states, h[0], followed_by, own, K, size, flatness)
+            cache = _cache_of(states, h[0], followed_by, predicted, K, size, flatness)
             p = asnumpy(cache).astype("float64")
             lam = np.where(np.arange(first, first + T) > 0, share, 0.0)
             surprisals.append(-np.logaddexp(np.log1p(-lam) - losses, np.log(lam) + np.log(p)))
@@ -93,14 +93,20 @@ def cache_surprisal(
 
 
 def _cache_of(
-    states: Array, h: Array, followed_by: Array, own: Array, K: int, size: int, flatness: float
+    states: Array,
+    h: Array,
+    followed_by: Array,
+    predicted: Array,
+    K: int,
+    size: int,
+    flatness: float,
 ) -> Array:
-    """p_c of the targets ``own`` (T,), from K + T states of which the last T are h (T, H)."""
+    """p_c of the words ``predicted`` (T,), from K + T states of which the last T are h (T, H)."""
     i, t = xp.arange(len(states))[None, :], K + xp.arange(len(h))[:, None]
     scores = xp.where((i < t) & (i >= t - size), flatness * (h @ states.T), -xp.inf)
     highest = xp.max(scores, axis=1, keepdims=True)
     weights = xp.exp(scores - xp.where(highest == -xp.inf, 0, highest))
-    right = xp.where(followed_by[None, :] == own[:, None], weights, 0)
+    right = xp.where(followed_by[None, :] == predicted[:, None], weights, 0)
     total = xp.sum(weights, axis=1)
     return xp.sum(right, axis=1) / xp.where(total == 0, 1, total)
 
@@ -112,7 +118,7 @@ def cache_perplexity(
     flatness: float = 1.0,
     share: float = 0.1,
 ) -> float:
-    """Perplexity of a text for a model with a cache: exp of the mean of :func:`cache_surprisal`.
+    """Return the perplexity of a model with a cache: exp of the mean :func:`cache_surprisal`.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """How well a language model predicts a text: perplexity and surprisal.
 
-A split of n tokens has n - 1 targets, the first token being context, and each target counts
-exactly once. The hidden state is carried from the first token to the last. What is evaluated is a
-twin of the model, which shares its weights alone: mode, hidden state and dropout counters of the
-model are not touched, and several threads may evaluate one model.
+A split of n tokens has n - 1 targets, the first token being context, and each target counts exactly
+once. The hidden state is carried from the first token to the last. The evaluation uses a twin of
+the model, which shares only its weights: the model's mode, hidden state and dropout counters are
+not touched, and several threads may evaluate one model.
 """
 
 import math
@@ -34,7 +34,8 @@ TOKENS_AT_ONCE = 512  # per window; bounds the hidden states in memory
 def evaluating(model: Kind) -> Iterator[Kind]:
     """Context in which a model evaluates from a state of zeros; afterwards it is as it was.
 
-    It belongs to the calling thread then. A :meth:`~deepnlp.Layer.twin` evaluates in any thread.
+    The model then belongs to the calling thread; a :meth:`~deepnlp.Layer.twin` can be evaluated in
+    any thread.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def evaluating(model: Kind) -> Iterator[Kind]:
 
 
 def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None = None) -> float:
-    r"""Perplexity of a text: how many words the model hesitates between, on average.
+    r"""Return the perplexity of a text: how many words the model hesitates between, on average.
 
     .. math:: \mathrm{ppl} = \exp\Big(-\frac{1}{n - 1} \sum_{t=1}^{n-1}
         \log p(w_t \mid w_0 \dots w_{t-1})\Big)
@@ -103,7 +104,7 @@ def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None =
     check_number("batch_size", batch_size, whole=True, low=1)
 
     def total(rows: slice) -> float:
-        """Of some of the streams, which are independent of the others."""
+        """Total over some of the streams, which are independent of the others."""
         nats = 0.0
         with evaluating(model.twin()) as twin:
             for x, t, _ in windows(twin, ids, batch_size, window):
@@ -118,7 +119,7 @@ def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None =
 def streams(
     ids: HostArray, batch_size: int, start: int = 0, stop: int | None = None
 ) -> tuple[HostArray, HostArray]:
-    """The n - 1 targets of a text in N contiguous streams, each target once.
+    """Return the n - 1 targets of a text in N contiguous streams, each target once.
 
     Where N does not divide n - 1, the last streams are one target shorter and end with one that is
     ignored. A stream's first input is the token before its first target.
@@ -155,7 +156,7 @@ def streams(
 
 
 def surprisal(model: RNNLM, ids: Ids, window: int | None = None) -> HostArray:
-    r"""How unexpected each token of a text is, in nats.
+    r"""Return how unexpected each token of a text is, in nats.
 
     .. math:: s_t = -\log p(w_t \mid w_0 \dots w_{t-1})
 
@@ -193,6 +194,44 @@ def surprisal(model: RNNLM, ids: Ids, window: int | None = None) -> HostArray:
     return np.concatenate(parts)
 
 
+def likeliest(model: RNNLM, ids: Ids, k: int = 5) -> tuple[HostArray, HostArray]:
+    """The words that a model finds likeliest at each target of a text.
+
+    Parameters
+    ----------
+    model : RNNLM
+    ids : array of int, shape (n,)
+        The first is context.
+    k : int
+        How many.
+
+    Returns
+    -------
+    ids : numpy.ndarray of int, shape (n - 1, k)
+        The likeliest first.
+    probabilities : numpy.ndarray, shape (n - 1, k)
+
+    Examples
+    --------
+    >>> model = RNNLM(vocab_size=5, embed_size=2, hidden_size=2)
+    >>> ids, probabilities = likeliest(model, [0, 1, 2], k=3)
+    >>> ids.shape, bool((probabilities[:, 0] >= probabilities[:, 1]).all())
+    ((2, 3), True)
+    """
+    ids = checked_ids(model, ids)
+    with evaluating(model.twin()) as model:
+        parts = [asnumpy(model.logits(x))[0] for x, _, _ in windows(model, ids, 1, None)]
+    return likeliest_of(model, np.concatenate(parts), k)
+
+
+def likeliest_of(model: RNNLM, scores: HostArray, k: int) -> tuple[HostArray, HostArray]:
+    """The k likeliest ids (n, k) of scores (n, V) on the host, and their probabilities."""
+    scores = model.scores_by_id(scores) if hasattr(model, "scores_by_id") else scores
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    order = np.argsort(-e, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(e / e.sum(axis=1, keepdims=True), order, axis=1)
+
+
 @dataclass(frozen=True)
 class Score:
     """Surprisal of a text, word by word.
@@ -223,7 +262,7 @@ class Score:
 
 
 def score(model: RNNLM, text: str) -> Score:
-    r"""Surprisal of every word of a text, in bits.
+    r"""Return the surprisal of every word of a text, in bits.
 
     .. math:: s_t = -\log_2 p(w_t \mid \texttt{<eos>}, w_1 \dots w_{t-1})
 
@@ -281,7 +320,7 @@ def exponential(mean: float) -> float:
 
 
 def windows(model: RNNLM, ids: HostArray, batch_size: int, window: int | None) -> Iterator[Window]:
-    """The streams of a text, some steps at a time, with what the model is to predict.
+    """Return the streams of a text, some steps at a time, with what the model is to predict.
 
     Parameters
     ----------
@@ -339,7 +378,7 @@ def expect_language_model(owner: str, model: Any) -> None:
 
 
 def checked_ids(model: RNNLM, ids: Ids) -> HostArray:
-    """The ids as a vector, or an error: an id out of range would read another word's row.
+    """Return the ids as a vector, or an error: an id out of range would read another word's row.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ Deep, Stacked = layers.TimeDeepTransition.init, layers.TimeStacked
 General, Concat = layers.GeneralAttention.init, layers.ConcatAttention.init
 Block, Norm = layers.TransformerBlock.init, layers.LayerNorm.init
 MODERN: Any = {"norms": "rms", "activation": "swiglu", "bias": False}
+Linear = layers.TimeLinearAttention.init
 Additive, Dot = layers.AdditiveAttention.init, layers.DotAttention
 
 X, WITH_LENGTHS = "N,T,D", "N,T,D; lengths T"
@@ -28,7 +29,7 @@ Row = tuple[str, Callable[[], Layer]]
 
 
 def composed(sizes: Any, rng: Any) -> dict[str, Row]:
-    """The shapes of the inputs and a function that makes the layer, by the example's name."""
+    """Return the shapes of the inputs and the maker of the layer, by the example's name."""
     D, H, V, r = sizes.D, sizes.H, sizes.V, rng
 
     def both(cell: Any, D: int, H: int, other_H: int) -> Any:
@@ -38,11 +39,11 @@ def composed(sizes: Any, rng: Any) -> dict[str, Row]:
         return Stacked(cell(D, D + 1, r), cell(D + 1, H, r), dropout=dropout, rng=r)
 
     def reader(inputs: str, decoder: Any, parts: Callable[[], tuple[Layer, Layer]]) -> Row:
-        """A decoder of a cell and an attention."""
+        """Make a decoder of a cell and an attention."""
         return inputs, lambda: decoder.init(*parts(), H, V, r)
 
     def seq2seq(source: int = V + 2, **options: Any) -> Row:
-        """An encoder and decoder; with one vocabulary, or the target's with one word of its own."""
+        """Make an encoder and decoder of one vocabulary, or with one more target word."""
         return TRANSLATE, lambda: Seq2Seq(source, V, D, H, **options, dtype="float64", rng=r)
 
     def tagger(**options: Any) -> Row:
@@ -85,6 +86,7 @@ def composed(sizes: Any, rng: Any) -> dict[str, Row]:
         "GPT": gpt(dropout=0.2),
         "GPT post": gpt(norm="post", positions="sinusoidal", activation="gelu_tanh"),
         "GPT modern": gpt(**MODERN, positions="rotary"),
+        "GPT grouped": gpt(heads=2, kv_heads=1),
         "TransformerTranslator": translator(dropout=0.2),
         "TransformerTranslator post": translator(norm="post", tie="none"),
         "TransformerTranslator modern": translator(
@@ -98,6 +100,11 @@ def composed(sizes: Any, rng: Any) -> dict[str, Row]:
             X,
             lambda: layers.TimeMogrifierLSTM.init(D, H, r, rounds=2, rank=1, stateful=True),
         ),
+        "TimeStateSpace": (WITH_LENGTHS, lambda: layers.TimeStateSpace.init(D, H, r, size=3)),
+        "TimeLinearAttention": (WITH_LENGTHS, lambda: Linear(D, 2 * H, r)),
+        "TimeLinearAttention fixed": (X, lambda: Linear(D, 2 * H, r, heads=2, decay="fixed")),
+        "TimeMLSTM": (WITH_LENGTHS, lambda: layers.TimeMLSTM.init(D, 2 * H, r, heads=2)),
+        "TimeMLSTM stateful": (X, lambda: layers.TimeMLSTM.init(D, H, r, stateful=True)),
         "Sequential deep output": (X, lambda: Sequential(RNN(D, H, r), deep_output())),
         "Sequential deep output and transition": (
             X,
@@ -163,6 +170,7 @@ def composed(sizes: Any, rng: Any) -> dict[str, Row]:
         "Seq2Seq tie output": seq2seq(tie="output", context="every"),
         "Seq2Seq tie all": seq2seq(V, tie="all", attention="dot", input_feeding=True),
         "Seq2Seq tie all shared": seq2seq(tie="all", shared_ids=[*range(2, V), -1, 0]),
+        "Seq2Seq ssm bidirectional": seq2seq(attention="general", cell="ssm", bidirectional=True),
         "Tagger": tagger(layers=2, dropout=0.3),
         "Tagger one way": tagger(cell="gru", bidirectional=False),
     }

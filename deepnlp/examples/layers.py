@@ -7,8 +7,10 @@ this table. A new layer has a row here and is then checked with the others.
 
 import inspect
 import math
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy
@@ -50,6 +52,8 @@ SIZES = Sizes(N=2, T=4, D=3, H=5, V=7)
 SINGLE = SIZES._replace(N=1, T=1, S=1)
 SMALL = Sizes(N=2, T=3, D=3, H=2, V=4)  # of layers made of many others
 
+ROWS = tomllib.loads(files(__package__).joinpath("layers.toml").read_text("utf-8"))
+
 Inputs = tuple[Any, ...]
 Build = Callable[[Generator, Sizes], tuple[Layer, Inputs]]
 
@@ -68,7 +72,7 @@ class Example:
         return self.name.replace(" ", "-")
 
     def make(self, dtype: str = "float64", seed: int = 0) -> tuple[Layer, Inputs]:
-        """The layer and its inputs in a number type."""
+        """Return the layer and its inputs in a number type."""
         layer, inputs = self.build(numpy.random.default_rng(seed), self.sizes)
         return layer.astype(dtype), tuple(
             x.astype(dtype) if x.dtype.kind == "f" else x for x in inputs
@@ -88,19 +92,19 @@ def weight(rng: Generator, *shape: int) -> Parameter:
 
 
 def redrawn(layer: Any, rng: Generator) -> Any:
-    """A layer with other weights than fresh ones: these are larger, and no bias is zero."""
+    """Make a layer with other weights than fresh ones: these are larger, and no bias is zero."""
     for parameter in layer.parameters():
         parameter.value = weight(rng, *parameter.shape).value
     return layer
 
 
 def _inputs(rng: Generator, text: str, sizes: Sizes) -> Inputs:
-    """The inputs that :func:`_input` describes, with ``"; "`` between."""
+    """Return the inputs that :func:`_input` describes, with ``"; "`` between."""
     return tuple(_input(rng, part, sizes) for part in text.split("; "))
 
 
 def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
-    """Numbers for ``"N,T,D"``; integers for ``"ids N,T"``, ``"targets N,T"``, ``"labels N,D"``.
+    """Draw numbers for ``"N,T,D"``, integers for ``"ids N,T"``, "targets" and "labels".
 
     ``"mask N,S"`` gives truth values, the first of each row True, and ``"lengths T"`` a length from
     0 to T for each of N sequences, T for the first.
@@ -125,7 +129,7 @@ def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
 def _layer(
     note: str, kind: type[Layer], weights: str, inputs: str, any_shape: bool = False, **options: Any
 ) -> Iterator[Example]:
-    """A layer in the usual sizes and with N = T = 1; ``-`` stands for a weight that is None."""
+    """Yield a layer in the usual sizes and with N = T = 1; ``-`` is a weight that is None."""
 
     def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
         by_letter = sizes._asdict()
@@ -143,20 +147,8 @@ def _layer(
         yield Example(f"{name} N=1 T=1", kind, build, SINGLE, any_shape)
 
 
-def _recurrent(
-    note: str, step: type[Layer], over_time: type[Layer], weights: str, **options: Any
-) -> Iterator[Example]:
-    """A step of a recurrent layer, and the layer over time with and without a state."""
-    x = "H" if weights.startswith("-") else "D"
-    states = "; N,H; N,H" if step is layers.LSTM else "; N,H"
-    yield from _layer(note, step, weights, f"N,{x}{states}", **options)
-    yield from _layer(note, over_time, weights, f"N,T,{x}", **options)
-    stateful = f"{note} stateful".strip()
-    yield from _layer(stateful, over_time, weights, f"N,T,{x}", stateful=True, **options)
-
-
 def _composed(name: str) -> Iterator[Example]:
-    """A layer made of others."""
+    """Make a layer made of others."""
 
     def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
         inputs, make = composed(sizes, rng)[name]
@@ -194,7 +186,7 @@ def _plain(cell: str, tie: str) -> Example:
 
 
 def _awd_lstm(augment: float) -> Example:
-    """All that AWD-LSTM adds to a language model, and the augmented loss."""
+    """Return all that AWD-LSTM adds to a language model, and the augmented loss."""
     dropouts = {"dropout": 0.25, "input_dropout": 0.4, "output_dropout": 0.4, "embed_dropout": 0.3}
     others = {"locked_dropout": True, "weight_drop": 0.5, "ar": 0.8, "tar": 0.6}
     loss = {"augment": augment, "augment_temperature": 3.0}
@@ -206,7 +198,7 @@ def _awd_lstm(augment: float) -> Example:
 
 
 def _rows_in_part(tie: str) -> Example:
-    """Some words are only read, one is only predicted; of the others some vectors are frozen."""
+    """Make a model of words only read, one only predicted, and some frozen vectors."""
 
     def options(s: Sizes, rng: Generator) -> dict[str, Any]:
         embedding = asarray(rng.normal(size=(s.V, s.D)))
@@ -217,7 +209,7 @@ def _rows_in_part(tie: str) -> Example:
 
 
 def _windows(rng: Generator, s: Sizes) -> Inputs:
-    """Ids (N, T) and those that follow."""
+    """Return ids (N, T) and those that follow."""
     ids = rng.integers(0, s.V, size=(s.N, s.T + 1))
     return asarray(ids[:, :-1]), asarray(ids[:, 1:])
 
@@ -231,7 +223,7 @@ def _simple_rnnlm(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
 
 
 def _word2vec(kind: Any, tie: str, loss: str, **options: Any) -> Example:
-    """N blocks of H words with T centres and D negatives; the vectors are of size D."""
+    """Make a model and N blocks of H words with T centres and D negatives; vectors of size D."""
 
     def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
         model = redrawn(kind(s.V, s.D, tie, loss, dtype="float64", **options), rng)
@@ -243,7 +235,7 @@ def _word2vec(kind: Any, tie: str, loss: str, **options: Any) -> Example:
 
 
 def _tied_stack(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
-    """A model plugged together by hand: its output weight is the embedding, transposed."""
+    """Make a model plugged together by hand: its output weight is the embedding, transposed."""
 
     def lstm() -> Layer:
         weights = weight(rng, s.D, 4 * s.D), weight(rng, s.D, 4 * s.D), weight(rng, 4 * s.D)
@@ -259,70 +251,17 @@ def _tied_stack(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
 
 
 def _rows() -> Iterator[Example]:
-    yield from _layer("", layers.MatMul, "D,H", "N,D")
-    yield from _layer("", layers.Affine, "D,H H", "N,D")
-    yield from _layer("no bias", layers.Affine, "D,H", "N,D")
-    yield from _layer("", layers.TimeAffine, "D,H H", "N,T,D")
-    yield from _layer("no bias", layers.TimeAffine, "D,H", "N,T,D")
-    activations = layers.Sigmoid, layers.Tanh, layers.ReLU, layers.GELU, layers.SiLU, layers.Softmax
-    for activation in activations:
-        yield from _layer("", activation, "", "N,D", any_shape=True)
-    yield from _layer("tanh", layers.GELU, "", "N,D", any_shape=True, form="tanh")
-    yield from _layer("", layers.SwiGLU, "", "N,2D", any_shape=True)
-    yield from _layer("", layers.LayerNorm, "D D", "N,T,D", any_shape=True)
-    yield from _layer("no bias", layers.LayerNorm, "D", "N,T,D", any_shape=True)
-    yield from _layer("", layers.RMSNorm, "D", "N,T,D", any_shape=True)
-    yield from _layer("", layers.Dropout, "", "N,D", any_shape=True, p=0.4)
-    yield from _layer("", layers.TimeDropout, "", "N,T,D", p=0.4)
-    yield from _layer("locked", layers.TimeDropout, "", "N,T,D", p=0.4, locked=True)
-    yield from _layer("", layers.Embedding, "V,D", "ids N,T", any_shape=True)
-    yield from _layer("", layers.EmbeddingDropout, "V,D", "ids N,T", any_shape=True, p=0.4)
-    yield from _layer("", layers.SoftmaxWithLoss, "", "N,T,V; targets N,T")
-    yield from _layer("", layers.AffineSoftmaxWithLoss, "D,V V", "N,T,D; targets N,T")
-    yield from _layer("no bias", layers.AffineSoftmaxWithLoss, "D,V", "N,T,D; targets N,T")
-    augmented, x_and_targets = layers.AugmentedLoss, "N,T,D; targets N,T"
-    yield from _layer("", augmented, "D,V V V,H", x_and_targets, gamma=0.7, temperature=3.0)
-    yield from _layer("no bias", augmented, "D,V - V,D", x_and_targets, gamma=0.7)
-    yield from _layer("", layers.ActivationRegularisation, "", "N,D", any_shape=True, alpha=0.8)
-    yield from _layer("", layers.TemporalActivationRegularisation, "", "N,T,D", beta=0.8)
-    yield from _layer("", layers.SigmoidWithLoss, "", "N,D; labels N,D")
-    yield from _layer("", layers.EmbeddingDot, "V,D", "N,D; ids N,H")
-    yield from _layer("one id a row", layers.EmbeddingDot, "V,D", "N,D; ids N", any_shape=True)
-    yield from _layer("of groups", layers.EmbeddingDot, "V,D", "N,T,D; ids N,H")
-    sampled, noise = layers.NegativeSamplingLoss, "ids N,H"
-    yield from _layer("", sampled, "V,D", f"N,D; targets N; {noise}")
-    yield from _layer("of groups", sampled, "V,D", f"N,T,D; targets N,T; {noise}", negatives=2)
-    pairs = f"N,T,D; targets N,H; {noise}; labels N,T,H"
-    yield from _layer("of pairs", sampled, "V,D", pairs, negatives=2)
-    yield from _layer("", layers.PositionalEmbedding, "T,D", "N,T,D")
-    yield from _layer("", layers.FeedForward, "D,H H H,D D", "N,T,D", any_shape=True)
-    swiglu = layers.FeedForward, "D,2H - H,D -", "N,T,D"
-    yield from _layer("swiglu", *swiglu, any_shape=True, activation="swiglu")
-    own, cross = "4D,12D 12D 4D,4D 4D", "4D,4D 4D 4D,8D 8D 4D,4D 4D"
-    attention, masked = layers.MultiHeadAttention, "N,T,4D; mask N,T"
-    yield from _layer("", attention, own, "N,T,4D", heads=4, causal=True)
-    yield from _layer("mask", attention, own, masked, heads=2, scale=0.7)
-    yield from _layer("mask by query", attention, own, "N,T,4D; mask N,T,T", heads=2)
-    yield from _layer("causal", attention, "4D,12D - 4D,4D -", masked, heads=1, causal=True)
-    yield from _layer("rotary", attention, own, "N,T,4D", heads=2, causal=True, rotary=True)
-    yield from _layer("", layers.CrossAttention, cross, "N,T,4D; N,S,4D", heads=4)
-    memory = "N,T,4D; N,S,4D; mask N,S"
-    yield from _layer("mask", layers.CrossAttention, cross, memory, heads=2, dropout=0.3)
-    rnn, lstm, gru = "D,H H,H H", "D,4H H,4H 4H", "D,3H H,3H 3H"
-    yield from _recurrent("", layers.RNN, layers.TimeRNN, rnn)
-    yield from _recurrent("relu", layers.RNN, layers.TimeRNN, rnn, activation="relu")
-    yield from _recurrent("without Wx", layers.RNN, layers.TimeRNN, "- H,H H")
-    yield from _recurrent("", layers.LSTM, layers.TimeLSTM, lstm)
-    yield from _recurrent("", layers.GRU, layers.TimeGRU, gru)
-    reset_after = f"{gru} 3H"
-    yield from _recurrent("reset_after", layers.GRU, layers.TimeGRU, reset_after, reset_after=True)
-
+    for title, row in ROWS.items():
+        kind, _, note = title.partition(" ")
+        yield from _layer(note, getattr(layers, kind), **{"weights": "", **row})
     for name in composed(SMALL, None):
         yield from _composed(name)
     yield Example("Sequential tied LSTM", Sequential, _tied_stack)
     for cell in ("lstm", "gru", "rnn"):
         for tie in ("none", "tied", "tied+L"):
             yield _plain(cell, tie)
+    yield _plain("mingru", "tied")
+    yield _plain("mlstm", "none")
     for augment in (0.0, 0.7):
         yield _awd_lstm(augment)
     for tie in ("none", "tied+L"):

@@ -15,7 +15,7 @@ from deepnlp.layers.recurrent import TimeRecurrent
 
 
 def _largest_error() -> float:
-    """The largest difference between a gradient of a step and the slope of the loss.
+    """Return the largest difference between a gradient of a step and the slope of the loss.
 
     The loss is L = sum(dh * h) + sum(dc * c), for any dh and dc. Its slope with respect to a number
     w is Im L(w + ie) / e for a tiny e, exact to rounding since nothing is subtracted: so all arrays
@@ -40,7 +40,7 @@ def _largest_error() -> float:
 
 
 def _what_is_left(layer: TimeRecurrent, x: Array, steps: list[int]) -> list[float]:
-    """How much of a gradient that arrives at the last state is left, so many steps before it.
+    """Return the share of a gradient at the last state that is left, so many steps before it.
 
     The norm of the gradient with respect to the whole state, h or h and c, as a share of the first.
     """
@@ -56,7 +56,7 @@ def _what_is_left(layer: TimeRecurrent, x: Array, steps: list[int]) -> list[floa
 
 
 def _through_c_alone(layer: TimeRecurrent, x: Array, steps: list[int]) -> list[float]:
-    """The same of dc_prev = dc * f, step by step, as if c had no way to the loss but c."""
+    """Return the same of dc_prev = dc * f, step by step, as if c had no way to the loss but c."""
     h, c = layer.start(len(x))
     gates = []
     for t in range(x.shape[1]):

@@ -39,7 +39,7 @@ def to_text(meta: dict[str, Any]) -> str:
 
 
 def from_text(text: Any) -> dict[str, Any]:
-    """What :func:`to_text` wrote."""
+    """Return the text that :func:`to_text` wrote."""
     try:
         meta = json.loads(text)
         format, version = meta.pop("format"), meta.pop("version")
@@ -78,7 +78,7 @@ def write_torch(path: Path, tensors: dict[str, HostArray], text: str) -> None:
 
 
 def read_torch(path: Path, skipped: Pattern = NONE) -> tuple[dict[str, HostArray], str | None]:
-    """The tensors of a ``state_dict``, and the text if there is one; nothing in it is executed."""
+    """Read the tensors of a ``state_dict``, and its text if there is one; nothing is executed."""
     torch, content = _library("torch"), path.read_bytes()
     if tuple(map(int, torch.__version__.split(".")[:2])) < LEAST_TORCH:
         needed = f"{path} needs torch 2.6, which executes nothing in it"
@@ -104,7 +104,7 @@ def read_torch(path: Path, skipped: Pattern = NONE) -> tuple[dict[str, HostArray
 
 
 def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
-    """An error for what is no dense tensor, or more numbers than the file can hold.
+    """Raise an error for what is no dense tensor, or more numbers than the file can hold.
 
     A crafted tensor may repeat one stored number as often as it likes.
     """
@@ -129,7 +129,7 @@ def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
 
 
 def _bfloat16(path: Path, name: str) -> HostArray:
-    """A tensor of a file that the library has found whole: the upper halves of float32 numbers."""
+    """Read a bfloat16 tensor of a checked file: the upper halves of float32 numbers."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         entry = json.loads(file.read(length))[name]
@@ -149,7 +149,7 @@ def write_safetensors(path: Path, tensors: dict[str, HostArray], meta: dict[str,
 def read_safetensors(
     path: Path, skipped: Pattern = NONE
 ) -> tuple[dict[str, HostArray], str | None]:
-    """The tensors and, if there is one, the text."""
+    """Return the tensors and, if there is one, the text."""
     library = _library("safetensors.numpy")
     with (
         _reading(path, "file of safetensors"),

@@ -55,7 +55,7 @@ MASKS = re.compile(r".*\.attn\.(masked_)?bias")  # constants that older files ha
 
 
 def places(model: Any) -> dict[str, View]:
-    """Each weight of a GPT in GPT-2's form by its name there."""
+    """Return each weight of a GPT in GPT-2's form by its name there."""
     embedding, positions, *_ = model.layers
     held = {"wte.weight": embedding.W, "wpe.weight": positions.P}
     parts: dict[str, Any] = {}
@@ -80,7 +80,7 @@ def places(model: Any) -> dict[str, View]:
 
 
 def read_gpt2(path: Path) -> GPT:
-    """The model in a folder, or that of a file of weights with the other files beside it."""
+    """Return the model in a folder, or that of a file of weights with the other files beside it."""
     folder = path if path.is_dir() else path.parent
     listed = [*WEIGHTS, *(f"{name}.index.json" for name in WEIGHTS)]
     files_there = [path] if path.is_file() else [folder / name for name in listed]
@@ -109,7 +109,7 @@ def read_gpt2(path: Path) -> GPT:
 
 
 def _read_tensors(path: Path) -> dict[str, HostArray]:
-    """The weights by their names in places()."""
+    """Return the weights by their names in places()."""
     shards, tensors = [path], dict[str, HostArray]()
     if path.suffix == ".json":
         names = sorted({str(name) for name in read_json(path).get("weight_map", {}).values()})
@@ -126,7 +126,7 @@ def _read_tensors(path: Path) -> dict[str, HostArray]:
 
 
 def _options(config: Mapping[str, Any], tensors: Mapping[str, HostArray]) -> dict[str, Any]:
-    """Arguments of a GPT: sizes from the tensors, which the config must agree with."""
+    """Return arguments of a GPT: sizes from the tensors, which the config must agree with."""
     for name, value in FIXED.items():
         if config.get(name, value) != value:
             said = f"{CONFIG} says {name} = {config[name]!r}"
@@ -156,7 +156,7 @@ def _options(config: Mapping[str, Any], tensors: Mapping[str, HostArray]) -> dic
 
 
 def _read_vocabulary(folder: Path, eos_id: Any) -> Vocabulary:
-    """The tokens in the order of their ids, with the merges; eos as the config has it."""
+    """Return the tokens in the order of their ids, with the merges; eos as the config has it."""
     ids, merges, added = _tokens_and_merges(folder)
     if added := [token for token in added if token not in ids]:
         raise ValueError(f"the token {added[0]!r} was added to the vocabulary: {NO}")
@@ -174,7 +174,7 @@ def _read_vocabulary(folder: Path, eos_id: Any) -> Vocabulary:
 
 
 def _tokens_and_merges(folder: Path) -> tuple[dict[str, Any], list[Any], list[str]]:
-    """Ids of tokens, merges, and tokens added: of three files, else of ``tokenizer.json``."""
+    """Read ids of tokens, merges and added tokens: three files, or ``tokenizer.json``."""
     if (folder / VOCAB).is_file() and (folder / MERGES).is_file():
         lines = decode(content_of(folder / MERGES), str(folder / MERGES)).removesuffix("\n")
         merges = [line.split(" ") for line in lines.split("\n") if not line.startswith("#version")]
@@ -226,7 +226,7 @@ def write_gpt2(folder: Path, model: Model) -> None:
 
 
 def _config(model: Model) -> dict[str, Any]:
-    """The options of a model that GPT-2's files can hold, or an error that says why they cannot."""
+    """Return the options of a model for GPT-2's files, or an error if they cannot hold it."""
     kind = type(model).__name__
     if not isinstance(model, GPT):
         raise DeepNLPError(f"GPT-2's files hold a GPT, this is a {kind}{OTHERWISE}")

@@ -177,7 +177,7 @@ def read_model(
 
 
 def format_for(path: Path, format: str | None) -> str:
-    """The format that was asked for, or that a path is of: a folder's is GPT-2's.
+    """Return the format that was asked for, or that a path is of: a folder's is GPT-2's.
 
     >>> format_for(Path("model.pt"), None)
     'torch'
@@ -188,7 +188,7 @@ def format_for(path: Path, format: str | None) -> str:
 
 
 def _gpt2(path: Path, *others: Any) -> Model:
-    """The model of a folder that says all of it."""
+    """Return the model of a folder that says all of it."""
     if any(others):
         raise ValueError("the files of GPT-2 say all of their model: leave out other options")
     try:
@@ -198,7 +198,7 @@ def _gpt2(path: Path, *others: Any) -> Model:
 
 
 def _with_vectors(path: Path, like: Any, side: str) -> Model:
-    """A model whose words have the vectors of a file."""
+    """Make a model whose words have the vectors of a file."""
     if like is None:
         raise ValueError(
             f"{path} holds vectors and no model: name one that is to get them (like, --like)"
@@ -223,7 +223,7 @@ def _with_vectors(path: Path, like: Any, side: str) -> Model:
 
 
 def _check_options(config: Any, inferred: dict[str, Any]) -> None:
-    """An error where options differ from those that the tensors have, before anything is built."""
+    """Raise an error if options differ from the tensors', before anything is built."""
     for name in SIZES if isinstance(config, dict) else ():
         said = config.get(name, {"layers": 1, "cell": "rnn"}.get(name))
         if said not in (inferred[name], [inferred[name]] * inferred["layers"]):

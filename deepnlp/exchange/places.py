@@ -27,7 +27,7 @@ RECURRENT = {"Wx": "rnn.weight_ih_l", "Wh": "rnn.weight_hh_l", "b": FIRST, "bh":
 
 
 def places(model: Any) -> dict[str, View]:
-    """Each weight by its name in PyTorch and as it is held there, in the order of the module."""
+    """Return each weight by its name in PyTorch, in PyTorch's layout and the module's order."""
     check_has_places(model)
     output = model.affine if isinstance(model, SimpleRNNLM) else model.output
     E, decoder = model._tables()  # (V, D) and (V, H), the same weight where it is tied
@@ -47,13 +47,13 @@ def places(model: Any) -> dict[str, View]:
 
 
 def second_biases(held: Mapping[str, View]) -> dict[str, str]:
-    """The names of biases that are added to a bias in PyTorch and not held here, and of those."""
+    """Name the second biases, which PyTorch adds to a bias, and the biases they are added to."""
     pairs = {name.replace(FIRST, SECOND): name for name in held if name.startswith(FIRST)}
     return {second: first for second, first in pairs.items() if second not in held}
 
 
 def check_has_places(model: Model) -> None:
-    """An error where PyTorch has no layers that compute the same."""
+    """Raise an error where PyTorch has no layers that compute the same."""
     config, kind = model.config(), type(model).__name__
     layers = [layer for layer in model._layers() if isinstance(layer, TimeRecurrent)]
     others = {type(layer).__name__ for layer in layers if type(layer) not in IN_PYTORCH}
@@ -80,7 +80,7 @@ def check_has_places(model: Model) -> None:
 
 
 def constructor(model: Model) -> str:
-    """The call that makes the module of ``docs/exchange.md`` with the sizes of a model.
+    """Return the call that makes the module of ``docs/exchange.md`` with the sizes of a model.
 
     >>> constructor(RNNLM(vocab_size=9, embed_size=4, hidden_size=4))
     "LanguageModel('LSTM', 9, 4, 4, 2, tie='tied', bias=True)"
@@ -95,7 +95,7 @@ def constructor(model: Model) -> str:
 
 
 def to_tensors(model: Model) -> dict[str, HostArray]:
-    """The arrays of a ``state_dict`` by name; a tied weight is the same array under both names."""
+    """Return the arrays of a ``state_dict``; a tied weight is one array under both names."""
     held = places(model)
     arrays = {id(x): np.ascontiguousarray(asnumpy(x.value)) for x in held.values()}
     tensors = {name: arrays[id(x)] for name, x in held.items()}
@@ -120,7 +120,7 @@ def set_tensors(model: Model, tensors: Mapping[str, HostArray]) -> None:
 
 
 def check_tensors(shapes: Mapping[str, tuple[int, ...]], tensors: Mapping[str, HostArray]) -> None:
-    """An error unless there are tensors of just these names and shapes."""
+    """Raise an error unless there are tensors of just these names and shapes."""
     for name, shape in shapes.items():
         if name not in tensors:
             raise ValueError(f"there is no tensor {name}")
@@ -134,7 +134,7 @@ def check_tensors(shapes: Mapping[str, tuple[int, ...]], tensors: Mapping[str, H
 
 
 def check_finite(tensors: Mapping[str, HostArray]) -> None:
-    """An error that names a tensor with infinity or NaN."""
+    """Raise an error that names a tensor with infinity or NaN."""
     for name, x in tensors.items():
         if not np.isfinite(x).all():
             raise ValueError(f"the tensor {name} holds numbers that are not finite")
@@ -144,7 +144,7 @@ def check_finite(tensors: Mapping[str, HostArray]) -> None:
 
 
 def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
-    """Arguments of an :class:`~deepnlp.models.RNNLM` that the tensors of a ``state_dict`` fit.
+    """Return arguments of an :class:`~deepnlp.models.RNNLM` with the tensors of a ``state_dict``.
 
     >>> shapes = {"encoder": (9, 4), "rnn.weight_ih_l0": (20, 4), "rnn.weight_hh_l0": (20, 5)}
     >>> tensors = {name: np.zeros(shape) for name, shape in shapes.items()}
@@ -175,7 +175,7 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
 
 
 def matrix(tensors: Mapping[str, HostArray], name: str) -> HostArray:
-    """A tensor with two axes, or an error."""
+    """Return a tensor with two axes, or an error."""
     if name not in tensors:
         raise ValueError(f"there is no tensor {name}: expected the names of docs/exchange.md")
     if tensors[name].ndim != 2:

@@ -65,7 +65,7 @@ def write_npz(
 
 
 def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str, Any]]:
-    """The arrays and the JSON text that :func:`write_npz` wrote; an error if anything differs."""
+    """Read the arrays and the JSON text that :func:`write_npz` wrote; raise if anything differs."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no checkpoint {path}")
@@ -90,25 +90,25 @@ def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str,
 
 
 def digest(arrays: Mapping[str, HostArray], head: Mapping[str, Any]) -> str:
-    """SHA-256 over the JSON text and the names, types, shapes and bytes of all arrays.
+    """Return the SHA-256 over the JSON text and the names, types, shapes and bytes of all arrays.
 
     >>> digest({}, {"step": 7})[:12]
     '233447365968'
     """
-    found = hashlib.sha256(_text(head))
+    sha256 = hashlib.sha256(_text(head))
     for name, array in sorted(arrays.items()):
-        found.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        found.update(array.tobytes())
-    return found.hexdigest()
+        sha256.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        sha256.update(array.tobytes())
+    return sha256.hexdigest()
 
 
 def _text(head: Mapping[str, Any]) -> bytes:
-    """The JSON text in its one form, in which a number is finite."""
+    """Return the JSON text in its one form, in which a number is finite."""
     return json.dumps(head, ensure_ascii=False, sort_keys=True, allow_nan=False).encode("utf-8")
 
 
 def _json(text: bytes) -> dict[str, Any]:
-    """The object of a JSON text in which no key is repeated."""
+    """Return the object of a JSON text in which no key is repeated."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(pairs)
@@ -116,14 +116,14 @@ def _json(text: bytes) -> dict[str, Any]:
             raise ValueError(f"{META} has a key twice")
         return table
 
-    found = json.loads(text.decode("utf-8"), object_pairs_hook=once)
-    if not isinstance(found, dict):
+    table = json.loads(text.decode("utf-8"), object_pairs_hook=once)
+    if not isinstance(table, dict):
         raise ValueError(f"{META} holds no object")
-    return found
+    return table
 
 
 def _members(path: Path) -> dict[str, HostArray]:
-    """The arrays of an archive; no more memory is taken than the file has bytes."""
+    """Return the arrays of an archive; no more memory is taken than the file has bytes."""
     with zipfile.ZipFile(path) as archive:
         infos = archive.infolist()
         names = Counter(info.filename for info in infos)
@@ -141,7 +141,7 @@ def _members(path: Path) -> dict[str, HostArray]:
 
 
 def _array(data: bytes) -> HostArray:
-    """An array of its own from the bytes of an ``.npy`` file, which must be as many as it says."""
+    """Copy an array out of the bytes of an ``.npy`` file, if they are as many as it says."""
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     if version != (1, 0):
@@ -154,7 +154,7 @@ def _array(data: bytes) -> HostArray:
 
 
 def _check_arrays(arrays: Mapping[str, HostArray]) -> None:
-    """An error unless all arrays are of finite numbers."""
+    """Raise an error unless all arrays are of finite numbers."""
     for name, array in arrays.items():
         if array.dtype.kind not in KINDS:
             raise ValueError(f"{name} should be numbers, it is an array of {array.dtype}")

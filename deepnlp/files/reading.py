@@ -24,7 +24,7 @@ NO_TEXT = re.compile("[\ud800-\udfff]")  # half a character, which UTF-8 cannot 
 
 
 def content_of(path: str | PathLike[str], most: int = MOST) -> bytes:
-    """The bytes of a regular file, or of standard input for ``-``, if there are not too many.
+    """Read a regular file, or standard input for ``-``, if it has not too many bytes.
 
     >>> content_of("/dev/zero")
     Traceback (most recent call last):
@@ -47,14 +47,14 @@ def _limited(content: Any, name: str, most: int) -> bytes:
 
 
 def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
-    """The table in a TOML file."""
+    """Return the table in a TOML file."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"no configuration {path}")
     return _parsed(path, tomllib.loads, "a TOML file")
 
 
 def read_json(path: str | PathLike[str]) -> dict[str, Any]:
-    """The object in a JSON file."""
+    """Return the object in a JSON file."""
     return _parsed(path, json.loads, "a JSON object")
 
 
@@ -74,7 +74,7 @@ def _parsed(path: str | PathLike[str], parse: Callable[[str], Any], what: str) -
 
 @contextmanager
 def unpacked(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked where its name ends in ``.gz``.
+    """Return the bytes of a file, unpacked where its name ends in ``.gz``.
 
     >>> with unpacked(__file__) as file:
     ...     b"import gzip" in file.read()
@@ -97,7 +97,7 @@ def unpacked(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 def decode(
     content: bytes, name: str, encoding: str | None = None, keep_returns: bool = False
 ) -> str:
-    r"""The text of a file of that name, or an error if it is not in that encoding.
+    r"""Return the text of a file of that name, or an error if it is not in that encoding.
 
     By default it is UTF-8, or UTF-16 where a byte order mark says so. Line breaks become ``\n``,
     and letters with accents one character each (NFC), however they were written. With

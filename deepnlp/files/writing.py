@@ -73,7 +73,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def left_by_writers(path: Path) -> list[Path]:
-    """What killed writers of a file have left beside it."""
+    """Yield the files that killed writers of a file have left beside it."""
     return [path.with_name(f"{path.name}.tmp"), *path.parent.glob(f"{escape(path.name)}.*.tmp")]
 
 
@@ -114,7 +114,7 @@ def _lock(file: BinaryIO) -> bool:
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """Strictly valid JSON: a number that is not finite becomes null.
+    """Return strictly valid JSON: a number that is not finite becomes null.
 
     >>> to_json({"perplexity": float("inf"), "epoch": 1})
     '{"perplexity": null, "epoch": 1}'
@@ -123,7 +123,7 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same value with None for every number that is not finite, at any depth.
+    """Return the same value with None for every number that is not finite, at any depth.
 
     >>> finite([1.5, float("nan")])
     [1.5, None]

@@ -305,7 +305,7 @@ class _Beam:
 
 
 def _likeliest(log_p: Array, k: int, banned: Sequence[int]) -> tuple[HostArray, HostArray]:
-    """The log-probabilities (B, k) of the k likeliest ids of each row and the ids, on the host."""
+    """Return the k likeliest ids of each row and their log-probabilities (B, k), on the host."""
     V = log_p.shape[1]
     check_banned(banned, V)
     log_p[:, asarray(np.array(banned, dtype=int))] = -np.inf
@@ -318,13 +318,13 @@ def _likeliest(log_p: Array, k: int, banned: Sequence[int]) -> tuple[HostArray, 
 
 
 def take_rows(state: Any, rows: Sequence[int]) -> Any:
-    """The rows of a state, in this order."""
+    """Return the rows of a state, in this order."""
     index = asarray(np.array(rows))
     return map_state(lambda array: array[index], state)
 
 
 def never(banned: Sequence[int], start_id: int, end_id: int) -> tuple[int, ...]:
-    """Ids that may not be chosen: the banned ones, and the mark of the beginning."""
+    """Return ids that may not be chosen: the banned ones, and the mark of the beginning."""
     for name, mark in (("start_id", start_id), ("end_id", end_id)):
         check_number(name, mark, whole=True)
     check_banned(banned)

@@ -175,7 +175,7 @@ def draw(probabilities: Probabilities, rng: np.random.Generator) -> int:
 
 
 def _one_row(logits: NDArray[Any]) -> NDArray[np.float64]:
-    """A copy of the scores of one step (V,) in float64."""
+    """Return a copy of the scores of one step (V,) in float64."""
     logits = np.asarray(logits)
     check_numbers("Sampler", "scores", logits)
     if logits.ndim != 1 or not logits.size:
@@ -193,7 +193,7 @@ def _weights(z: NDArray[np.float64], highest: float, temperature: float) -> NDAr
 
 
 def _likeliest(probabilities: Probabilities, k: int) -> NDArray[np.intp]:
-    """The k likeliest ids, the likeliest first and of equal ones the smaller first."""
+    """Return the k likeliest ids, the likeliest first and of equal ones the smaller first."""
     rank = max(len(probabilities) - k, 0)
     least = np.partition(probabilities, rank)[rank]
     ids = np.flatnonzero(probabilities >= least)  # more than k where several are equal to it
@@ -207,7 +207,7 @@ def _keep(probabilities: Probabilities, ids: NDArray[np.intp]) -> Probabilities:
 
 
 def _invert(probabilities: Probabilities, u: float) -> int:
-    """First id at which the cumulative sum exceeds u times the whole sum."""
+    """Return the first id at which the cumulative sum exceeds u times the whole sum."""
     cumulative = np.cumsum(probabilities)
     id_ = int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))
     if id_ < len(probabilities):
@@ -217,7 +217,7 @@ def _invert(probabilities: Probabilities, u: float) -> int:
 
 
 def _draw_by_blocks(weights: NDArray[np.float64], u: float) -> int:
-    """What :func:`_invert` gives for ``weights / weights.sum()``, mostly in less time.
+    """Draw as :func:`_invert` does for ``weights / weights.sum()``, mostly in less time.
 
     The cumulative sums of whole blocks lead to the block, those inside it to the word. Sums in
     another order, and without the division, round differently, but by less than the margin. Where
@@ -291,7 +291,7 @@ class Sampler:
         self.probabilities(np.zeros(max(self.banned, default=0) + 2))
 
     def probabilities(self, logits: NDArray[Any]) -> Probabilities:
-        """Probability with which each word is chosen.
+        """Return the probability with which each word is chosen.
 
         Parameters
         ----------
@@ -336,7 +336,7 @@ class Sampler:
         return draw(self.probabilities(logits), rng)
 
     def _allowed(self, logits: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Scores in which no banned word can win, and the highest of them."""
+        """Return scores in which no banned word can win, and the highest of them."""
         z = _one_row(logits)
         check_banned(self.banned, len(z))
         for id_ in self.banned:

@@ -38,7 +38,7 @@ class Translation(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """What a decoder looked at: a row of weights for each token that it wrote.
+    """The attention weights of a decoder: a row for each token that it wrote.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def translate(
     options: dict[str, Any] = {"width": beam, "n_best": n_best, "length_penalty": length_penalty}
 
     def searched(rows: list[int]) -> list[Any]:
-        """The hypotheses for some of the texts, side by side."""
+        """Return the hypotheses for some of the texts, side by side."""
         state = twin.start(*map(asarray, pad([sources[k] for k in rows])))
         if beam == n_best == 1:
             return [[best] for best in greedy_search(twin.step, state, len(rows), **marks)]
@@ -132,8 +132,8 @@ def translate(
 
     batches = [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
     with evaluating(model.twin()) as twin, one_blas_thread():
-        for rows, found in zip(batches, share_out(searched, batches)):
-            for k, best in zip(rows, found, strict=True):
+        for rows, hypotheses in zip(batches, share_out(searched, batches)):
+            for k, best in zip(rows, hypotheses, strict=True):
                 translations[k] = [
                     Translation(target_vocab.detokenize(tokens), tokens, log_p, score)
                     for ids, log_p, score in best
@@ -143,7 +143,7 @@ def translate(
 
 
 def align(model: Seq2Seq, text: str, tokens: Sequence[str]) -> Alignment:
-    """What an attention model looks at while it writes a translation.
+    """Return the attention weights of a model while it writes a translation.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def align(model: Seq2Seq, text: str, tokens: Sequence[str]) -> Alignment:
 
 
 def vocabularies_of(model: Seq2Seq) -> tuple[Vocabulary, Vocabulary]:
-    """The vocabularies of source and target, or an error that says what to do without them."""
+    """Return the vocabularies of source and target, or raise an error that says what to do."""
     if not isinstance(model, EncoderDecoder):
         raise TypeError(f"translate expects a Seq2Seq, got a {type(model).__name__}")
     if model.source_vocab is None or model.target_vocab is None:

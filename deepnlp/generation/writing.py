@@ -266,7 +266,7 @@ def generate_batch(
 
 
 def vocabulary_of(model: RNNLM) -> Vocabulary:
-    """Vocabulary of a model, or an error that says what to do without one.
+    """Return the vocabulary of a model, or an error that says what to do without one.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def _sampler(
     allow_unknown: bool = False,
     **choice: Any,
 ) -> tuple[Sampler, Generator]:
-    """What chooses a word and where its randomness comes from, once all numbers are in range."""
+    """Return the sampler of words and its generator, after a check of all numbers."""
     expect_language_model("generate", model)
     check_number("length", length, whole=True, low=0)
     if seed is not None and rng is not None:
@@ -368,7 +368,7 @@ def _sampler(
 
 
 def _prompts(model: RNNLM, prompts: Iterable[Iterable[int]]) -> list[list[int]]:
-    """The ids of each prompt; an empty one is the end of a line."""
+    """Return the ids of each prompt; an empty one is the end of a line."""
     rows = []
     for ids in prompts:
         if isinstance(ids, str) or not isinstance(ids, Iterable):
@@ -385,7 +385,7 @@ def _prompts(model: RNNLM, prompts: Iterable[Iterable[int]]) -> list[list[int]]:
 def _continuations(
     model: RNNLM, prompts: list[list[int]], length: int, sampler: Sampler, rngs: list[Generator]
 ) -> Iterator[Ids]:
-    """The next id of every row, ``length`` times; the prompts end at the same step."""
+    """Return the next id of every row, ``length`` times; the prompts end at the same step."""
     longest = max(map(len, prompts))
     begins = [longest - len(prompt) for prompt in prompts]
     # A row that has not begun reads id 0 without effect: it begins with a fresh state.
@@ -406,7 +406,7 @@ def _continuations(
 
 
 def _read(model: RNNLM, ids: Ids, state: Any) -> tuple[NDArray[Any], Any]:
-    """Scores of the next words (B, V) on the host and the new state, after one id of each row."""
+    """Return the next scores (B, V), on the host, and the new state, after one id of each row."""
     with one_blas_thread():
         logits, state = model.step(asarray(ids), state)
     scores = asnumpy(logits)

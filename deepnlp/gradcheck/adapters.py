@@ -31,7 +31,7 @@ class BackwardError(ValueError):
 
 
 class Code(NamedTuple):
-    """What somebody brought.
+    """Somebody's code.
 
     Attributes
     ----------
@@ -114,13 +114,13 @@ class Adapter:
         self.rates: dict[str, Any] = {}  # the steps that backward may take
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied: not what the last forward gave, such as tensors within a graph."""
+        """Return the state of a copy, without values of the last forward, such as tensors."""
         return {**vars(self), "_results": [], "_inputs": [], "_context": []}
 
     # --- What differs ---------------------------------------------------------------------------
 
     def _call_forward(self, inputs: list[Any]) -> Any:
-        """What forward gives, as it gives it."""
+        """Return the value of forward as it is."""
         positional, named = self.split(inputs)
         return self.code.forward(*self._context, *positional, **named)
 
@@ -129,7 +129,7 @@ class Adapter:
         raise NotImplementedError
 
     def go_back(self, dys: list[Any]) -> Any:
-        """What goes backward from the outputs."""
+        """Go backward from the outputs."""
         raise NotImplementedError
 
     @property
@@ -138,7 +138,7 @@ class Adapter:
         return []
 
     def needs_gradient(self, path: tuple[Any, ...]) -> bool:
-        """Whether an input needs one: a tensor may say that it does not."""
+        """Return whether an input needs one: a tensor may say that it does not."""
         return True
 
     def in_numpy(self, name: str, inputs: list[Any]) -> tuple[Any, Any] | None:
@@ -149,7 +149,7 @@ class Adapter:
 
     @property
     def takes_gradients(self) -> bool:
-        """Whether backward takes gradients with respect to the outputs."""
+        """True if backward takes gradients with respect to the outputs."""
         return bool(self.gradient_names)
 
     @property
@@ -164,7 +164,7 @@ class Adapter:
         return [f"output {k}" for k in left]
 
     def parameters(self) -> list[inspect.Parameter]:
-        """What forward takes."""
+        """Return the parameters of forward."""
         return parameters_of(self.code.forward)
 
     def _bind(self) -> list[str]:
@@ -231,7 +231,7 @@ class Adapter:
         return outputs if cost is None else [cost.function(outputs[0], cost.labels)]
 
     def backward(self, dys: list[Any]) -> Any:
-        """What backward returns for gradients with respect to the outputs."""
+        """Return the value of backward for gradients with respect to the outputs."""
         self.runs["backward"] += 1
         try:
             return self.go_back(dys)
@@ -265,7 +265,7 @@ class Beside(Adapter):
         return [Way((self._losses(outputs) or outputs)[:1])]
 
     def go_back(self, dys: list[Any]) -> Any:
-        """What stands beside the loss."""
+        """Return the gradients beside the loss."""
         return tuple(self._results[k] for k in self._beside)
 
     @property
@@ -282,7 +282,7 @@ class Again(Beside):
     """A net with ``loss(x, t)`` and ``gradient(x, t)``, which takes the inputs again."""
 
     def go_back(self, dys: list[Any]) -> Any:
-        """What ``gradient`` gives."""
+        """Return the value of ``gradient``."""
         positional, named = self.split(self._inputs)
         return self.call(self.code.backward, *positional, **named)
 
@@ -312,12 +312,12 @@ class TwoFunctions(Adapter):
         return self.code.backward
 
     def taken(self) -> list[inspect.Parameter]:
-        """What backward takes."""
+        """Return the parameters of backward."""
         return parameters_of(self.own_backward())
 
     @property
     def needs_gradients(self) -> bool:  # type: ignore[override]
-        """Whether it cannot be called without one: no ``dout=1``."""
+        """True if backward cannot be called without a gradient: no ``dout=1``."""
         return any(p.default is p.empty for p in self._taken if p.name in self.gradient_names)
 
     def receive(self, result: Any) -> list[Any]:
@@ -412,7 +412,7 @@ class TwoFunctions(Adapter):
                 self._others[name] = ("input", left.pop(0))
 
     def go_back(self, dys: list[Any]) -> Any:
-        """What the learner's backward returns."""
+        """Return the value of the learner's backward."""
         rest: list[Any] = [self.way.wrap(dys)] if self.way.wrap is not None else list(dys)
         positional, named, by_name = list(self._context), dict[str, Any](), False
         for p in self._taken:
@@ -436,7 +436,7 @@ class TwoFunctions(Adapter):
         )
 
     def _other(self, name: str) -> Any:
-        """What an argument of backward takes that takes no gradient."""
+        """Return the value for an argument of backward that takes no gradient."""
         if self.way.cost is not None and name == self.way.cost.name:
             return self.way.cost.labels.copy()
         if name in self._own or name in self.rates:
@@ -454,7 +454,7 @@ class Closure(TwoFunctions):
     """A function that gives its backward behind the outputs: ``return y, backward``."""
 
     def own_backward(self) -> Any:
-        """What forward gave last."""
+        """Return the backward that forward gave last."""
         return self._results[-1]
 
     def receive(self, result: Any) -> list[Any]:
@@ -477,7 +477,7 @@ class Closure(TwoFunctions):
 
 
 class Context:
-    """What functions such as those of ``torch.autograd`` keep their values in."""
+    """The context in which functions such as those of ``torch.autograd`` keep values."""
 
     saved_tensors: tuple[Any, ...] = ()
     saved_values: tuple[Any, ...] = ()  # the same, as MiniTorch calls them
@@ -497,16 +497,16 @@ class WithContext(TwoFunctions):
     """A forward and a backward that take a context first, as in MiniTorch."""
 
     def parameters(self) -> list[inspect.Parameter]:
-        """What forward takes behind the context."""
+        """Return the parameters of forward behind the context."""
         return super().parameters()[1:]
 
     def _call_forward(self, inputs: list[Any]) -> Any:
-        """What forward gives for a new context."""
+        """Return the value of forward for a new context."""
         self._context = [Context()]
         return super()._call_forward(inputs)
 
     def taken(self) -> list[inspect.Parameter]:
-        """What backward takes behind the context."""
+        """Return the parameters of backward behind the context."""
         return super().taken()[1:]
 
 
@@ -526,7 +526,7 @@ class OfNodes(Adapter):
         self._nodes = {path: one for path, one in leaves(given) if has_gradient(one)}
 
     def _call_forward(self, inputs: list[Any]) -> Any:
-        """What forward gives for nodes."""
+        """Return the value of forward for nodes."""
         if self._nodes or self.node is not None:
             self._inputs = self._leaves(inputs)
         return super()._call_forward(self._inputs)
@@ -546,7 +546,7 @@ class OfNodes(Adapter):
         return list(mapped(lambda value: made.get(id(value), value), inputs))
 
     def needs_gradient(self, path: tuple[Any, ...]) -> bool:
-        """Whether an input needs one: a tensor may say that it does not."""
+        """Return whether an input needs one: a tensor may say that it does not."""
         node = self._nodes.get(path)
         is_whole = node is not None and not numpy.any(numpy.mod(plain(node), 1))  # such as ids
         return getattr(node, "requires_grad", True) or not (
@@ -614,7 +614,7 @@ class Backwards(OfNodes, TwoFunctions):
         return list(mapped(_detached, super()._leaves(inputs)))
 
     def go_back(self, dys: list[Any]) -> Any:
-        """What backward returns for nodes, where forward gives nodes; for arrays if it must."""
+        """Go backward through nodes where forward gives nodes; through arrays if it must."""
         pairs = zip(self._outputs, dys, strict=True)
         given = [self._like(self._results[k], dy) for k, dy in pairs]
         if self.takes_nodes:
@@ -674,12 +674,12 @@ def call(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """What a function takes."""
+    """Return the parameters of a function."""
     return list(inspect.signature(function).parameters.values())
 
 
 def values_of(result: Any) -> list[Any]:
-    """What forward gave, one by one."""
+    """Return the outputs of forward, one by one."""
     if isinstance(result, dict):
         return list(result.values())
     return list(result) if isinstance(result, tuple | list) else [result]
@@ -693,7 +693,7 @@ def _dict_of(keys: list[str], forms: tuple[str, ...]) -> Callable[[list[Any]], d
 
 
 def _keeps_default(p: inspect.Parameter, is_first: bool) -> bool:
-    """Whether an argument of backward is a setting: a text or a number, but not ``dh_next=0``."""
+    """Return whether an argument of backward is a setting: text or number, not ``dh_next=0``."""
     is_setting = isinstance(p.default, bool | str | int | float)
     is_number = type(p.default) in (int, float) and p.default in (0, 1)
     is_gradient = GRADIENT.match(p.name) or (is_first and not RATE.fullmatch(p.name))
@@ -701,7 +701,7 @@ def _keeps_default(p: inspect.Parameter, is_first: bool) -> bool:
 
 
 def _is_output(value: Any) -> bool:
-    """Whether it can have a gradient; true of a number that something else follows, too."""
+    """Return whether an output can have a gradient, or is a number that something follows."""
     if isinstance(value, numpy.ndarray | numpy.generic):
         return value.dtype.kind in "fc"
     return not isinstance(value, tuple | list | dict | str | int | type(None)) and not callable(

@@ -239,7 +239,7 @@ def _missing(subject: Subject, held: Any) -> Row:
 
 
 def _is_of_operation(subject: Subject, rows: list[Row]) -> bool:
-    """Whether a single operation of an engine is wrong; then it is the cause of wrong rows."""
+    """Return whether a single operation of an engine is wrong, and so the cause of wrong rows."""
     causes = _causes_of_operation(subject) if subject.caller.is_engine else []
     is_of_torch = any(map(is_tensor, subject.caller._results))  # all else is autograd's
     is_known = bool(causes) and (is_of_torch or causes[0].name != c.UNKNOWN)
@@ -249,7 +249,7 @@ def _is_of_operation(subject: Subject, rows: list[Row]) -> bool:
 
 
 def _causes_of_operation(subject: Subject) -> list[Cause]:
-    """Of an operation that overwrites, and of the first that goes backward wrong by itself."""
+    """Return the causes of an operation that overwrites, and of the first wrong one."""
     is_one = is_operation(subject.caller.code.forward) or subject.caller.code.in_torch is not None
     found, overwriting = [] if is_one else operations(subject.raw_forward), list[Any]()
     causes = list[Cause]()

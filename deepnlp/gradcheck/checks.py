@@ -1,4 +1,4 @@
-"""What else is required of a layer than right gradients: no change in place, linear in dy."""
+"""Requirements besides right gradients: nothing changes in place, and dx is linear in dy."""
 
 import math
 from typing import Any
@@ -22,7 +22,7 @@ _TOLERANCES = {False: 1e-7, True: 2e-3}  # of float64, and where numbers are in 
 
 
 def ignores_dout(subject: Subject, analytic: Gradients) -> bool:
-    """Whether the backward of a loss gives the same for any dout."""
+    """Return whether the backward of a loss gives the same for any dout."""
     takes_dout = subject.caller.takes_gradients and not isinstance(subject.caller, WithContext)
     is_number = len(subject.weights) == 1 and subject.weights[0].size == 1
     is_of_numbers = all(value.size == 1 for value in subject.values().values())  # and no loss
@@ -53,7 +53,7 @@ def _linear(subject: Subject, analytic: Gradients, rng: Generator) -> Check | No
 
 
 def _apart(one: HostArray, other: HostArray, both: HostArray, rounding: float) -> bool:
-    """Whether a gradient is not linear; what is not finite is another matter."""
+    """Return whether a gradient is not linear; what is not finite is another matter."""
     if not one.shape == other.shape == both.shape:
         return True
     a, b = _FACTORS
@@ -220,7 +220,7 @@ def compare_forward(report: Report, subject: Subject, reference: Any) -> None:
 
 
 def _difference(which: str, y: HostArray, right: HostArray, tolerance: float) -> list[str]:
-    """What is wrong with an output, if anything is."""
+    """Return what is wrong with an output, if anything is."""
     if y.shape != right.shape:
         return [f"{which} has shape {y.shape}, the reference gives {right.shape}"]
     with numpy.errstate(invalid="ignore"):

@@ -149,13 +149,13 @@ class Comparison:
         return rows
 
     def _is_doubtful(self, row: Row) -> bool:
-        """Whether a gradient is wrong by a complex step that may have missed a slope."""
+        """Return whether a gradient is wrong by a complex step that may have missed a slope."""
         is_open = self.method == "auto" and row.name not in self.differences
         is_wrong = is_open and row.fits and not row.ok
         return is_wrong and self.subject.loses_slope_elsewhere(row.name, self.rng)
 
     def _forgive_rounding(self, row: Row, analytic: Gradients) -> None:
-        """What rounding explains: it is ok up to a bound, and beyond that it is not compared."""
+        """Accept what rounding explains up to a bound; beyond the bound, do not compare."""
         subject = self.subject
         slack = 1.0 if row.name not in self.differences else 1e3
         if row.error <= rules.LARGEST:
@@ -358,7 +358,7 @@ class Comparison:
         return rows
 
     def rows_of_lines(self, rows: list[Row]) -> list[Check]:
-        """What is known of lines: which loss, what is clipped, what stands on the way."""
+        """Return what is known of lines: which loss, what is clipped, what stands on the way."""
         lines, checks = self.subject.caller.lines, list[Check]()
         wrong = [row for row in rows if row.is_wrong and row.name in lines.unclipped]
         for row in wrong:
@@ -390,7 +390,7 @@ class Comparison:
         return []
 
     def note_elsewhere(self, rows: list[Row]) -> list[Check]:
-        """What these numbers may hide: gradients of 0, and branches that others would take."""
+        """Return what these numbers may hide: gradients of 0, branches that others would take."""
         subject, values, told = self.subject, self.subject.values(), list[Check]()
         zero = [row.name for row in rows if row.ok and row.fits and not row.numeric.any()]
         if zero:
@@ -448,7 +448,7 @@ def _is_even(scale: HostArray) -> bool:
 
 
 def _hides(value: HostArray) -> bool:
-    """Whether numbers may make a wrong gradient right: equal, few, symmetric, orthogonal."""
+    """Return whether numbers may make a wrong gradient right: equal, few, symmetric, orthogonal."""
     if value.size < 2:
         return value.size == 1 and float(numpy.abs(value).item()) in (0.0, 1.0)
     if len(numpy.unique(numpy.abs(value))) <= 2:

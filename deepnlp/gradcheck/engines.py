@@ -106,7 +106,7 @@ def operation(function: Callable[..., Any], samples: list[list[Any]]) -> Any:
 
 
 def is_operation(function: Any) -> bool:
-    """Whether it is one that was taken out of an engine."""
+    """Return whether an operation was taken out of an engine."""
     return hasattr(function, "nodes") and hasattr(function, "seed")
 
 
@@ -193,7 +193,7 @@ def _kind_in_autograd(frame: FrameType) -> Any:
 
 
 def _takes_gradient(y: Any) -> bool:
-    """Whether backward takes the gradient with respect to the output."""
+    """Return whether backward takes the gradient with respect to the output."""
     names = list(inspect.signature(y.backward).parameters)
     return bool(names) and not names[0].startswith("retain")
 

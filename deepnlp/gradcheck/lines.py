@@ -149,7 +149,7 @@ class Lines:
         self._first = self._scalar(end)
 
     def _clips(self, k: int) -> bool:
-        """Whether a line changes gradients by a number that is computed from gradients."""
+        """Return whether a line changes gradients by a number that is computed from gradients."""
         node, gradients = self._body[k], {_root(self._pairs[n]) for n in self._checked}
         read = set().union(*(names_of(n)[0] for n in ast.walk(node) if isinstance(n, ast.stmt)))
         is_named = any("clip" in ast.unparse(n) for n in ast.walk(node) if isinstance(n, ast.Call))
@@ -168,14 +168,14 @@ class Lines:
         self._evaluate(self._run(moved, self._until))
 
     def _is_inner(self, name: str) -> bool:
-        """Whether a value is computed, before the loss, from others that are checked."""
+        """Return whether a value is computed, before the loss, from others that are checked."""
         end = self._writing[self._output][-1].lineno if self._output in self._writing else 0
         return bool(
             self._reads(_root(name), end) & {_root(n) for n in self._checked} - {_root(name)}
         )
 
     def unpaired(self) -> list[str]:
-        """What reaches the loss and has no gradient, though it is computed from nothing else."""
+        """Yield the values that reach the loss without a gradient, computed from nothing else."""
         end = self._run({}, self._until)
         known = {_root(n) for n in (*self._checked, *self._pairs.values())} | {"np", self._output}
         inside = {n: v for n, v in end.items() if n not in known and not n.startswith("_")}
@@ -187,7 +187,7 @@ class Lines:
         return [path for path in own if path in self._spots and self._reaches(path, end)]
 
     def _reaches(self, path: str, names: Names) -> bool:
-        """Whether the loss is another with other numbers."""
+        """Return whether the loss is another with other numbers."""
         value = numpy.asarray(eval(path, names), dtype="float64")
         step = 0.125 * numpy.cos(numpy.arange(value.size)).reshape(value.shape)
         with contextlib.suppress(Exception), numpy.errstate(all="ignore"):
@@ -319,7 +319,7 @@ def _root(path: str) -> str:
 
 
 def _is_loss(value: Any) -> bool:
-    """Whether it is a single number with a fraction: 2 may be the number of layers."""
+    """Return whether a value is a single number with a fraction: 2 may be the number of layers."""
     value = plain(value)
     return numpy.size(value) == 1 and getattr(numpy.asarray(value).dtype, "kind", "") == "f"
 

@@ -24,7 +24,7 @@ Own = Any
 
 
 def load_own(target: str) -> Own:
-    """What ``FILE.py:NAME`` or ``FILE.ipynb:NAME`` names, or the only class or pair in a file.
+    """Load the object of ``FILE.py:NAME`` or ``FILE.ipynb:NAME``, or a file's only class or pair.
 
     A name may be that of a class, of a function, of two functions ``affine_forward`` and
     ``affine_backward`` with or without their ending, or of two functions with a comma between them.
@@ -110,7 +110,7 @@ def in_python(own: Own) -> str:
 
 
 def _is_flat(file: Path) -> bool:
-    """Whether a file has lines that compute and defines no layer."""
+    """Return whether a file has lines that compute and defines no layer."""
     with contextlib.suppress(SyntaxError, UnicodeDecodeError):
         nodes = ast.parse(text_of(file)).body
         named = [n.name for n in nodes if isinstance(n, ast.ClassDef | ast.FunctionDef)]
@@ -190,7 +190,7 @@ def _run_cells(file: Path, module: ModuleType) -> None:
 
 
 def call_of(own: Own, call: str, names: dict[str, Any]) -> tuple[Own, list[Any], dict[str, Any]]:
-    """What a call such as ``"my_layer(x, w, {'mode': 'train'})"`` checks, and on what.
+    """Return the target and the arguments of a call such as ``"layer(x, {'mode': 'train'})"``.
 
     The names in it come from ``names`` or from the user's file, run as a program as far as needed.
     """
@@ -228,7 +228,7 @@ def _expression(node: Any) -> ast.Expression:
 
 
 def _is_object(space: dict[str, Any], function: Any, own: Own) -> bool:
-    """Whether a name is that of an object of a class, which is called."""
+    """Return whether a name is that of an object of a class, which is called."""
     return inspect.isclass(own) and isinstance(space.get(ast.unparse(function)), own)
 
 
@@ -265,7 +265,7 @@ def _module_of(own: Own) -> ModuleType:
 
 
 def _program(module: ModuleType) -> list[ast.stmt]:
-    """What a file does besides defining: the lines of its ``__main__`` block, then the others."""
+    """Return what a file runs: the lines of its ``__main__`` block, then the others."""
     body = ast.parse(text_of(Path(str(module.__file__)))).body
     functions = {node.name: node.body for node in body if isinstance(node, ast.FunctionDef)}
     main, others = list[ast.stmt](), list[ast.stmt]()

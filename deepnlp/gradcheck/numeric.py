@@ -256,7 +256,7 @@ def noise_of(along: Callable[[float], Any]) -> float:
 def has_kink(
     along: Callable[[float], Any], precision: float, size: Callable[[], float] = lambda: 0.0
 ) -> bool:
-    """Whether the slopes of a function of one number at 0, from both sides, differ."""
+    """Return whether the slopes of a function of one number at 0, from both sides, differ."""
     here = along(0.0)
     apart = []
     for h in _KINK_STEPS:
@@ -448,7 +448,7 @@ class Function:
         return {name: self.direction(name, rng) for name in self.variables}
 
     def is_analytic(self, rng: Generator) -> bool:
-        """Whether the complex step runs through."""
+        """Return whether the complex step runs through."""
         try:
             self.slope(self.random_directions(rng), "complex")
         except Exception:  # a forward may lose or refuse the imaginary part anywhere
@@ -458,7 +458,7 @@ class Function:
     def loses_slope(
         self, directions: dict[str, HostArray], numeric: dict[str, HostArray] | None = None
     ) -> bool:
-        """Whether a complex step misses what a difference sees along a direction.
+        """Return whether a complex step misses what a difference sees along a direction.
 
         So a forward loses the imaginary part in ``abs``, ``numpy.linalg.norm`` or ``numpy.var``.
         ``numeric`` are gradients that are known by a complex step.
@@ -477,7 +477,7 @@ class Function:
         return not apart <= _LOST * max(abs(central), size) + rounding
 
     def loses_slope_elsewhere(self, name: str, rng: Generator) -> bool:
-        """Whether a complex step misses a slope that shows where all numbers are of size 1."""
+        """Return whether a complex step misses a slope that shows where numbers are of size 1."""
         values = self.values()
         with contextlib.suppress(Exception), numpy.errstate(all="ignore"):
             self.put({n: v / typical_size(v) for n, v in values.items()})
@@ -489,13 +489,13 @@ class Function:
         return False
 
     def has_kink(self, directions: dict[str, HostArray]) -> bool:
-        """Whether the slopes along a direction differ on its two sides."""
+        """Return whether the slopes along a direction differ on its two sides."""
         along = self._along(directions)
         with self._in_numbers("central"):
             return has_kink(along, self.precision, self._scale())
 
     def has_kink_at(self, name: str, index: tuple[int, ...]) -> bool:
-        """Whether the slopes along one entry of a variable differ on its two sides."""
+        """Return whether the slopes along one entry of a variable differ on its two sides."""
         value = self.variables[name].get()
         direction = numpy.zeros(value.shape)
         direction[index] = min(typical_size(value), 1.0)

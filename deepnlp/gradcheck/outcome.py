@@ -1,11 +1,11 @@
-"""What every check has found: for test files an error, for graders a number."""
+"""The outcome of every check: for test files an error, for graders a number."""
 
 from collections.abc import Mapping
 from typing import Any, Self
 
 
 class Outcome:
-    """What a check has found: whether all is right (``ok``), and the name of the mistake if not.
+    """The outcome of a check: whether all is right (``ok``), and else the name of the mistake.
 
     A class of outcomes has ``ok``, ``diagnosis`` and ``failure()``, the text on what is wrong.
 

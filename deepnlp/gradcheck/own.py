@@ -32,7 +32,7 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def build_own(
     own: Own, inputs: list[str], weights: list[str], rng: Generator
 ) -> tuple[Any, list[Any], dict[str, Any], dict[str, Any]]:
-    """What is checked, made at random, with inputs for it, by position and by name.
+    """Make the object to check and its inputs at random, by position and by name.
 
     Last come the arguments with which a class was made.
 
@@ -121,7 +121,7 @@ class _Maker:
         return asarray(self.rng.normal(size=size) / math.sqrt(max(size[0], 1)))
 
     def of_name(self, name: str) -> Any:
-        """What was given by name: a value, or an array of a shape."""
+        """Return what was given by name: a value, or an array of a shape."""
         given = self.named[name]
         if not isinstance(given, _Shape):
             return given

@@ -202,5 +202,5 @@ def assigned_name(node: ast.stmt | None) -> str | None:
 
 
 def is_of_the_package(file: str) -> bool:
-    """Whether a file belongs to the package itself."""
+    """Return whether a file belongs to the package itself."""
     return Path(file).resolve().is_relative_to(Path(_OWN).parent)

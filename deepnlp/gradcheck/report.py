@@ -55,12 +55,12 @@ class Row:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it was judged, and is not ok."""
+        """True if the gradient was judged, and is not ok."""
         return not self.ok and not self.noted
 
     @property
     def fits(self) -> bool:
-        """Whether both gradients have one shape."""
+        """True if both gradients have one shape."""
         return self.analytic.shape == self.numeric.shape
 
     @property
@@ -131,7 +131,7 @@ class Report(Outcome):
     strict: bool = False
 
     def failure(self) -> str:
-        """What is wrong, on a line: the gradients, the likely cause of each; then the table."""
+        """Return the wrong gradients and their likely causes in a line; then the table."""
         wrong = ", ".join(row.name for row in self.rows if row.is_wrong)
         told = "; ".join(map(str, self.causes)) or "no likely cause"
         return f"{self.subject}: wrong: {wrong}. {told}\n{self}"
@@ -143,12 +143,12 @@ class Report(Outcome):
 
     @property
     def ok(self) -> bool:
-        """Whether every gradient that can be judged agrees, and every check passed."""
+        """True if every gradient that can be judged agrees, and every check passed."""
         return not any(row.is_wrong for row in self.rows) and not (self.strict and self.noted)
 
     @property
     def noted(self) -> list[str]:
-        """What is neither right nor wrong, and left to the reader to judge."""
+        """Notes that are left to the reader to judge."""
         rows = [f"{row.name}: {row.noted}" for row in self.rows if row.noted]
         return rows + [f"{c.name}: {c.note}" for c in self.checks if c.counts]
 

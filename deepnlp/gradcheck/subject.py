@@ -293,7 +293,7 @@ class Subject(Function):
         return self.read_gradients()
 
     def backward_again(self) -> bool:
-        """Whether a backward without a forward before it is refused."""
+        """Return whether a backward without a forward before it is refused."""
         try:
             self._backward(self._output_gradients())
         except Exception as error:
@@ -301,7 +301,7 @@ class Subject(Function):
         return False
 
     def _backward(self, dys: list[Any]) -> Any:
-        """What backward returns; the weights, which it may update, are put back afterwards."""
+        """Return the value of backward, and put back weights that it may update."""
         if self._is_sorted and not self._before:
             weights = (v for v in self.variables.values() if isinstance(v, Weight | Attribute))
             self._before = [(v, v.get()) for v in weights]
@@ -312,7 +312,7 @@ class Subject(Function):
         return [float(w) if w.ndim == 0 else asarray(w.copy()) for w in self.weights]
 
     def earlier_output_is_kept(self) -> bool:
-        """Whether an output stays what it was while another forward runs."""
+        """Return whether an output stays what it was while another forward runs."""
         self.restore()
         outputs = self.caller.forward(self.fresh_inputs())
         kept = on_host(outputs)
@@ -364,7 +364,7 @@ class Subject(Function):
         return {name: variable.source() for name, variable in self.variables.items()}
 
     def may_move(self, name: str) -> bool:
-        """Whether other numbers make sense: not for masks and answers among the inputs."""
+        """Return whether other numbers make sense: not for masks and answers among the inputs."""
         variable = self.variables[name]
         if not isinstance(variable, Input) or WEIGHT.search(variable.key):
             return True
@@ -504,7 +504,7 @@ class Subject(Function):
         )
 
     def _hand_over(self, returned: Any) -> None:
-        """What backward returned, to the inputs and weights it belongs to."""
+        """Assign what backward returned to its inputs and weights."""
         inputs = [v for v in self.variables.values() if isinstance(v, Input)]
         shape = inputs[0].get().shape if len(inputs) == 1 else None
         given = parts(returned, self.caller.names_of_gradients, shape)
@@ -530,7 +530,7 @@ class Subject(Function):
             variables[name].forced = held[source]
 
     def _fits(self, returned: Any) -> bool:
-        """Whether what backward returned can be gradients, the first one of the first input."""
+        """Return whether backward's values can be gradients, the first one of the first input."""
         inputs = [v for v in self.variables.values() if isinstance(v, Input)]
         given = parts(returned, [], None)
         if not inputs or not given or given[0].is_key:
@@ -569,7 +569,7 @@ class Subject(Function):
             self.missing.append(held)
 
     def _influences_elsewhere(self, held: Attribute) -> bool:
-        """Whether the outputs change with an array where the others hold other numbers."""
+        """Return whether the outputs change with an array where the others hold other numbers."""
         values = self.values()
         moved = {n: 1.25 * v + 0.125 for n, v in values.items() if self.may_move(n)}
         try:
@@ -582,7 +582,7 @@ class Subject(Function):
             self.put(values)
 
     def _influences(self, held: Attribute) -> bool:
-        """Whether the outputs change with an array."""
+        """Return whether the outputs change with an array."""
         update = self._updates.pop(held.name, None)
         if held.is_array and not held.value.flags.writeable:
             return held.is_float
@@ -640,7 +640,7 @@ def _another(value: Any) -> Any:
 
 
 def _is_nothing(variable: Input) -> bool:
-    """Whether there is no gradient, or the number 0 of a whole number, such as an axis."""
+    """Return whether there is no gradient, or the number 0 of a whole number, such as an axis."""
     given, value = variable.returned, variable.get()
     is_zero = isinstance(given, int | float) and given == 0
     return given is None or bool(is_zero and value.size == 1 and value.item().is_integer())

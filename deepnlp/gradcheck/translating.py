@@ -213,7 +213,7 @@ def _file(function: FunctionType) -> str:
 
 
 def _space(file: str, lines: list[str], names: dict[str, Any]) -> dict[str, Any]:
-    """What the lines define, in a file of the same name."""
+    """Return the names that the lines define, in a file of the same name."""
     text = "\n".join(lines) + "\n"
     title = f"<words {hash(text)}>/{Path(file).name}"
     linecache.cache[title] = (len(text), None, text.splitlines(True), title)

@@ -82,7 +82,7 @@ def _spelt(key: str, others: Container[Any]) -> list[str]:
 
 
 def belongs(name: str, key: Any, others: Container[Any] = ()) -> bool:
-    """Whether a gradient of that name is that of a variable of this key.
+    """Return whether a gradient of that name is that of a variable of this key.
 
     >>> belongs("dW", "W"), belongs("W", "W"), belongs("dx", "W"), belongs("dw", "W", ["w", "W"])
     (True, True, False, False)
@@ -234,17 +234,17 @@ class Attribute(Variable):
 
     @property
     def is_float(self) -> bool:
-        """Whether it is made of floating-point numbers."""
+        """True if the variable is made of floating-point numbers."""
         return is_real(self.value) or isinstance(self.value, float | numpy.floating)
 
     @property
     def is_array(self) -> bool:
-        """Whether it is an array, and no single number."""
+        """True if the variable is an array, and no single number."""
         return isinstance(self.value, numpy.ndarray)
 
     @property
     def is_constant(self) -> bool:
-        """Whether it may be no weight, by its whole name or its place, or as it is read-only."""
+        """True if the variable may be no weight: by its name or place, or since it is read-only."""
         is_number = not self.is_array
         if is_number or usual.CUSTOMARY.fullmatch(str(self.key)) or not self.value.flags.writeable:
             return True
@@ -252,13 +252,13 @@ class Attribute(Variable):
 
     @property
     def is_enclosed(self) -> bool:
-        """Whether a function encloses it, as the weights of a layer that is a function."""
+        """True if a function encloses it, as the weights of a layer that is a function."""
         code = getattr(self.holder.owner, "__code__", None)
         return code is not None and self.key in code.co_freevars
 
     @property
     def kind(self) -> str:
-        """What it is made of, if not of real numbers."""
+        """The kind of numbers, if they are not real."""
         kind = self.value.dtype.kind if hasattr(self.value, "dtype") else ""
         kind = "c" if isinstance(self.value, complex) else kind
         if not self.is_array and isinstance(self.holder.entries, tuple):
@@ -374,7 +374,7 @@ class Attribute(Variable):
             node, way = node.up, [node.key, *way]
 
     def _owners(self) -> Iterator[Holder]:
-        """What it stands in, from within."""
+        """Yield the objects that hold the variable, from within."""
         holder: Holder | None = self.holder
         while holder is not None:
             yield holder
@@ -423,7 +423,7 @@ def held_arrays(found: list[Holder]) -> Iterator[Attribute]:
 
 
 def unseen(found: list[Holder]) -> dict[str, str]:
-    """What may keep numbers and is not looked into, by name, with its kind."""
+    """Return objects that may keep numbers and are not looked into, by name, with their kinds."""
     told = dict[str, str]()
     for holder, key, value in places(found):
         name = holder.path.rstrip(".") if isinstance(key, int) else path_of(holder, key)
@@ -470,7 +470,7 @@ def path_of(holder: Holder, key: Any) -> str:
 
 
 def _inside(owner: Any, key: Any) -> Any:
-    """What stands at a key, a name or a position; None if nothing does."""
+    """Return the value at a key, a name or a position; None if there is none."""
     try:
         return entries_of(owner)[key]
     except (KeyError, IndexError, TypeError):
@@ -496,7 +496,7 @@ def _at(entries: Any, position: int) -> Place | None:
 
 
 def _is_gradient(value: Any) -> bool:
-    """Whether it is an array of numbers, or a number."""
+    """Return whether a value is an array of numbers, or a number."""
     value = plain(value)
     is_number = isinstance(value, numpy.ndarray | numpy.generic | float | int | array)
     return is_number and not isinstance(value, bool)
@@ -630,7 +630,7 @@ def _left_over(keyed: list[tuple[Part, Any]], weights: list[Attribute]) -> list[
 
 
 def _may_be_gradient(part: Part) -> bool:
-    """Whether nothing speaks against it: it has no name, or one of a gradient."""
+    """Return whether a value may be a gradient: it has no name, or a gradient's."""
     return not part.name or usual.GRADIENT.match(part.name) is not None
 
 
@@ -639,7 +639,7 @@ def _give(variable: Input | Attribute, part: Part) -> None:
 
 
 def _fit(pairs: Sequence[tuple[Input, Part]]) -> bool:
-    """Whether every gradient has the shape of its input."""
+    """Return whether every gradient has the shape of its input."""
     return bool(pairs) and all(shape_of(part.value) == v.get().shape for v, part in pairs)
 
 

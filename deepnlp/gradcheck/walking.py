@@ -141,13 +141,13 @@ class Holder(NamedTuple):
 
     @property
     def is_replaceable(self) -> bool:
-        """Whether another tuple can stand in the place of this one."""
+        """True if another tuple can stand in the place of this one."""
         up = self.up
         return type(self.owner) is tuple and up is not None and isinstance(up.entries, dict | list)
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is no part of a copied object: a class, a closure, globals."""
+        """True if the place is no part of a copied object: a class, a closure, globals."""
         return isinstance(self.owner, type | types.FunctionType)
 
 
@@ -179,7 +179,7 @@ def _has_slots(kind: Any) -> bool:
 
 
 def has_attributes(owner: Any) -> bool:
-    """Whether it has attributes of its own, as a subclass of dict may have."""
+    """Return whether an object has attributes of its own, as a subclass of dict may have."""
     return bool(getattr(owner, "__dict__", None))
 
 
@@ -250,7 +250,7 @@ def replace(found: list[Holder], old: Any, new: Any) -> None:
 
 
 def is_real(value: Any) -> bool:
-    """Whether it is an array of floating-point numbers."""
+    """Return whether a value is an array of floating-point numbers."""
     return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
 
 
@@ -260,23 +260,23 @@ def name_of(names: tuple[str, ...], owner: Any) -> str:
 
 
 def is_node(value: Any) -> bool:
-    """Whether it keeps numbers and their gradient, and can go backward."""
+    """Return whether an object keeps numbers and their gradient, and can go backward."""
     return has_gradient(value) and hasattr(value, "backward")
 
 
 def has_gradient(value: Any) -> bool:
-    """Whether it keeps numbers and their gradient, though others may have to go backward."""
+    """Return whether an object keeps numbers and their gradient; others may go backward."""
     return is_box(value) and (is_tensor(value) or bool(name_of(GRAD, value)))
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether it is a tensor of torch."""
+    """Return whether a value is a tensor of torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
 def is_box(value: Any) -> bool:
-    """Whether it is an object that keeps numbers."""
+    """Return whether a value is an object that keeps numbers."""
     is_array = isinstance(value, _PLAIN) or hasattr(type(value), "__array_function__")
     return not is_array and bool(name_of(DATA, value))
 
@@ -291,12 +291,12 @@ def plain(value: Any) -> Any:
 
 
 def same(one: Any, other: HostArray) -> bool:
-    """Whether two arrays hold the same numbers."""
+    """Return whether two arrays hold the same numbers."""
     return numpy.array_equal(one, other, equal_nan=other.dtype.kind in "fc")
 
 
 def near(one: HostArray, other: HostArray, rtol: float = 1e-6, atol: float = 1e-9) -> bool:
-    """Whether two arrays have one shape, and about the same numbers."""
+    """Return whether two arrays have one shape, and about the same numbers."""
     return one.shape == other.shape and numpy.allclose(one, other, rtol, atol, equal_nan=True)
 
 
@@ -320,7 +320,7 @@ def copy_of(value: Any) -> Any:
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """What stands in nested dicts, lists and tuples, each with the keys that lead to it."""
+    """Yield the leaves of nested dicts, lists and tuples, with the keys that lead to them."""
     if isinstance(value, dict | list | tuple):
         for key, one in items(value):
             yield from leaves(one, (*path, key))
@@ -350,7 +350,7 @@ def globals_of(code: types.CodeType) -> tuple[str, ...]:
 
 
 def _defaults(function: types.FunctionType) -> dict[str, Any]:
-    """What a function takes where nothing is given, by name."""
+    """Return the defaults of a function, by name."""
     given = function.__defaults__ or ()
     positional = function.__code__.co_varnames[: function.__code__.co_argcount]
     named = dict(zip(positional[len(positional) - len(given) :], given, strict=True))
@@ -358,12 +358,12 @@ def _defaults(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _is_numeric(value: Any) -> bool:
-    """Whether it is an array, and none of objects."""
+    """Return whether a value is an array, and none of objects."""
     return isinstance(value, numpy.ndarray) and value.dtype.kind != "O"
 
 
 def _is_closed(value: Any) -> bool:
-    """Whether there is nothing to look for inside."""
+    """Return whether there is nothing to look for inside."""
     return _is_numeric(value) or isinstance(value, _CLOSED + _LEAVES)
 
 
@@ -372,7 +372,7 @@ def _is_large(value: Any) -> bool:
 
 
 def _is_written(value: Any) -> bool:
-    """Whether a function or a class is somebody's own, and of no library."""
+    """Return whether a function or a class is somebody's own, and of no library."""
     module = getattr(value, "__module__", None) or ""
     is_kind, room = isinstance(value, type | types.FunctionType), module.split(".")[0]
     return is_kind and room not in LIBRARIES and not _is_of_python(value)
@@ -383,7 +383,7 @@ _HOME = sysconfig.get_path("stdlib")
 
 @cache
 def _is_of_python(kind: Any) -> bool:
-    """Whether a class or a function is one of Python's own, and none of a module named alike."""
+    """Return whether a class or function is Python's own, not of a module named alike."""
     room = (getattr(kind, "__module__", None) or "").split(".")[0]
     methods = [kind] if inspect.isfunction(kind) else [*vars(kind).values()]
     files = [one.__code__.co_filename for one in methods if inspect.isfunction(one)]
@@ -400,7 +400,7 @@ class _Gone:
 
 
 class Kept(NamedTuple):
-    """What stood in a place, to be put back: a value, and a copy of its numbers.
+    """The content of a place, to be put back: a value, and a copy of its numbers.
 
     Attributes
     ----------
@@ -424,17 +424,17 @@ class Kept(NamedTuple):
         _put(self.owner, self.key, self.value)
 
     def now(self) -> Any:
-        """What stands in the place now."""
+        """Return what stands in the place now."""
         return _get(entries_of(self.owner), self.key)
 
     def differs(self, now: Any) -> bool:
-        """Whether a value is another object, or an array with other contents."""
+        """Return whether a value is another object, or an array with other contents."""
         is_changed = self.content is not None and not same(self.value, self.content)
         return now is not self.value or is_changed
 
 
 class KeptList(NamedTuple):
-    """What a list held, to be put back where its length is another."""
+    """The content of a list, to be put back if its length has changed."""
 
     entries: Any
     values: list[Any]
@@ -493,7 +493,7 @@ class Carried:
         self.restore()
 
     def holds(self, holder: Holder | None, key: Any) -> bool:
-        """Whether a place, or one that it lies in, is among what forward writes."""
+        """Return whether a place, or one that it lies in, is among what forward writes."""
         if holder is None:
             return False
         owner = holder.owner
@@ -531,12 +531,12 @@ def _snapshot(found: list[Holder]) -> Snapshot:
 
 
 def keep(owner: Any, key: Any, value: Any) -> Kept:
-    """What stands in a place, with a copy of it if it is an array."""
+    """Keep what stands in a place, with a copy of it if it is an array."""
     return Kept(owner, key, value, value.copy() if _is_numeric(value) else None)
 
 
 def _is_left_alone(value: Any, once: Snapshot) -> bool:
-    """Whether it is an array, or an object whose attributes the second forward left alone."""
+    """Return whether a value is an array, or an object that the second forward left alone."""
     if isinstance(value, numpy.ndarray) or id(value) not in once:
         return isinstance(value, numpy.ndarray)
     owner, values = once[id(value)]
@@ -589,7 +589,7 @@ class KeptState(NamedTuple):
 
     @property
     def is_changed(self) -> bool:
-        """Whether it is another by now."""
+        """True if the content has changed."""
         return pickle.dumps(self.get()) != pickle.dumps(self.state)
 
 

@@ -10,3 +10,9 @@ from deepnlp.gradflow.history import GradientHistory
 from deepnlp.gradflow.microscope import GateUse, GradientFlow, LayerFlow, gradient_flow
 from deepnlp.gradflow.observer import Observation, observe
 from deepnlp.gradflow.spectra import Jacobians, Spectrum, jacobian_products, spectrum
+
+__all__ = [
+    "GateUse", "GradientFlow", "GradientHistory", "Jacobians", "LayerFlow", "Observation",
+    "Spectrum", "gate_values", "gradient_flow", "hidden_blocks", "jacobian_products", "observe",
+    "spectrum", "step_jacobian",
+]  # fmt: skip

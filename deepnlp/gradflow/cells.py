@@ -8,12 +8,13 @@ from deepnlp.backend import Array, HostArray, asnumpy, xp
 from deepnlp.backend.functions import sigmoid, split_gates, tanh_grad
 from deepnlp.layers.lstm import lstm_step
 from deepnlp.layers.recurrent import TimeRecurrent
+from deepnlp.layers.scans import TimeScan
 
 NO_GATES = "gn"  # the new memory of an LSTM, the new state of a GRU
 
 
 def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
-    """The square blocks of W_h, one per gate.
+    """Return the square blocks of W_h, one per gate.
 
     Parameters
     ----------
@@ -23,7 +24,7 @@ def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
     -------
     dict of str to numpy.ndarray (H, H)
         ``{"Wh": ...}`` for an RNN, ``Wh_i, Wh_f, Wh_g, Wh_o`` for an LSTM, ``Wh_r, Wh_z, Wh_n``
-        for a GRU.
+        for a GRU; none where gates do not look at the state.
 
     Examples
     --------
@@ -31,13 +32,15 @@ def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
     >>> list(hidden_blocks(TimeGRU.init(3, 2)))
     ['Wh_r', 'Wh_z', 'Wh_n']
     """
+    if layer.Wh is None:
+        return {}
     names = [f"Wh_{gate}" for gate in layer.gates] if len(layer.gates) > 1 else ["Wh"]
     blocks = split_gates(asnumpy(layer.Wh.value), len(names))
     return dict(zip(names, blocks, strict=True))
 
 
 def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Array]:
-    """The gates of a step, numbers between 0 and 1.
+    """Return the gates of a step, numbers between 0 and 1.
 
     Parameters
     ----------
@@ -48,9 +51,9 @@ def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Arra
     Returns
     -------
     dict of str to array (n, H)
-        i, f, o of an LSTM; r, z of a GRU. An RNN has no gates: for tanh it is ``|h|``, near 1
-        where the unit is saturated and lets no gradient through; for relu it is ``open``, 1 where
-        the unit lets the gradient through and 0 where it does not.
+        i, f, o of an LSTM; r, z of a GRU; those of a layer that is a scan. An RNN has no gates:
+        for tanh it is ``|h|``, near 1 where the unit is saturated and lets no gradient through;
+        for relu it is ``open``, 1 where the unit lets the gradient through and 0 where it does not.
 
     Examples
     --------
@@ -60,7 +63,10 @@ def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Arra
     >>> gates["f"].round(2)                    # sigmoid of the forget bias, 1
     array([[0.73, 0.73]])
     """
-    a = layer._input_product(x) + h_prev @ layer.Wh.value
+    a = layer._input_product(x)
+    if isinstance(layer, TimeScan):
+        return layer.gate_values(a)
+    a = a + h_prev @ layer.Wh.value
     if len(layer.gates) > 1:
         bh = getattr(layer, "bh", None)
         a = a if bh is None else a + bh.value
@@ -78,7 +84,7 @@ def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Arra
 def cell_gradient(
     layer: TimeRecurrent, x: Array, h_prev: Array, c_prev: Array, dh: Array, dc: Array
 ) -> Array:
-    r"""The whole gradient with respect to the memory cell of an LSTM.
+    r"""Return the whole gradient with respect to the memory cell of an LSTM.
 
     .. math::
         \frac{dL}{dc_t} = \frac{dL}{dc_t}\Big|_{\text{from } c_{t+1}}
@@ -104,7 +110,7 @@ def cell_gradient(
 def step_jacobian(
     layer: TimeRecurrent, x: Array, h_prev: Array, c_prev: Array | None = None
 ) -> HostArray:
-    r"""The Jacobian of one step with respect to the state before it, at one input.
+    r"""Return the Jacobian of one step with respect to the state before it, at one input.
 
     .. math:: J_{ij} = \frac{\partial s_{t, i}}{\partial s_{t-1, j}}, \qquad
         \frac{dL}{ds_{t-1}} = \frac{dL}{ds_t} J

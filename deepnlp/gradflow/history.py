@@ -90,7 +90,7 @@ class GradientHistory:
         self._arrays = {name: array[kept] for name, array in self._arrays.items()}
 
     def to_arrays(self) -> dict[str, HostArray]:
-        """Everything as arrays whose first axis is the measurement.
+        """Return everything as arrays whose first axis is the measurement.
 
         Returns
         -------

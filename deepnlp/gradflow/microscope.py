@@ -38,7 +38,7 @@ class LayerFlow(Measured):
     ``dh`` (T,) is the norm of dL/dh by step back in time, the last step of the window first, and
     ``dc`` that of dL/dc where the layer has a memory cell. ``weights`` holds the spectrum of each
     square block of W_h, ``jacobians`` those of the products of step Jacobians; both are empty
-    where only the gradients were measured.
+    where only the gradients were measured, or the output is not the state.
 
     ``predicted_rate`` is the largest spectral radius of a mean step Jacobian, of this layer and
     of those above. The gradient comes down from them at every step, so it decays as slowly as in
@@ -70,7 +70,7 @@ class LayerFlow(Measured):
         return rate(self.dh)
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON."""
+        """Return lists and numbers, for JSON."""
         dc_share = None if self.dc_share is None else self.dc_share.tolist()
         shares = {"dh_share": self.dh_share.tolist(), "dc_share": dc_share}
         return {**super().to_dict(), **shares, "measured_rate": self.measured_rate}
@@ -78,7 +78,7 @@ class LayerFlow(Measured):
 
 @dataclass(frozen=True)
 class GradientFlow(Measured):
-    """What the microscope saw: each recurrent layer, from the input upwards.
+    """Gradients in each recurrent layer, from the input upwards.
 
     The loss is the mean, over ``batch_size`` windows of a text, of the cross-entropy at the last
     of ``steps + 1`` tokens. Norms are over the whole batch (Frobenius).
@@ -90,7 +90,7 @@ class GradientFlow(Measured):
     layers: tuple[LayerFlow, ...]
 
     def table(self) -> str:
-        """What a person reads: for each layer norms and shares by step, gates, and spectra."""
+        """Return a text: for each layer norms and shares by step, gates, and spectra."""
         windows = f"{self.batch_size} windows side by side"
         head = f"gradient of the loss at the last of {self.steps + 1} tokens, {windows}"
         return "\n\n".join([head, *(_layer_table(layer) for layer in self.layers)])
@@ -152,7 +152,7 @@ def gradient_flow(
 
 
 def share(norms: HostArray) -> HostArray:
-    """Norms (..., T) by step back in time, divided by the one at the last step.
+    """Return norms (..., T) by step back in time, divided by the one at the last step.
 
     Zeros where there was no gradient to begin with.
 
@@ -164,7 +164,7 @@ def share(norms: HostArray) -> HostArray:
 
 
 def rate(norms: HostArray) -> float:
-    """The factor by which norms (T,) change per step, from the slope of their logarithm.
+    """Return the factor by which norms (T,) change per step, from the slope of their logarithm.
 
     Those that are zero, or not finite, do not count; it is no number where fewer than two do.
 
@@ -179,7 +179,7 @@ def rate(norms: HostArray) -> float:
 
 
 def _windows(ids: HostArray, steps: int, batch_size: int) -> tuple[HostArray, HostArray]:
-    """Inputs and targets (N, steps + 1), of which only the last target counts."""
+    """Return inputs and targets (N, steps + 1), of which only the last target counts."""
     ids = np.asarray(ids)
     check_number("steps", steps, whole=True, low=1)
     check_number("batch_size", batch_size, whole=True, low=1)
@@ -202,7 +202,7 @@ def _layer_flow(path: str, observer: Observer, spectra: bool, above: float | Non
     gates = {name: GateUse(*(float(xp.mean(p)) for p in parts[name])) for name in parts}
     dh, dc = _norms_back(seen.dh), None if seen.dc is None else _norms_back(seen.dc)
     cell = type(layer).__name__
-    if not spectra:
+    if not (spectra and layer.shows_state):  # a matrix as a state has too many Jacobians
         return LayerFlow(path, cell, dh, dc, gates, {}, None, None)
     blocks, jacobians = hidden_blocks(layer), _jacobians(layer, seen)
     weights = {name: spectrum(W.astype("float64")) for name, W in blocks.items()}
@@ -211,7 +211,7 @@ def _layer_flow(path: str, observer: Observer, spectra: bool, above: float | Non
 
 
 def _norms_back(gradients: Array) -> HostArray:
-    """Frobenius norms of (T, N, H), the last step first, (T,) in float64."""
+    """Return the Frobenius norms of (T, N, H), the last step first, (T,) in float64."""
     norms = xp.sqrt(xp.sum(gradients.astype("float64") ** 2, axis=(1, 2)))
     return asnumpy(norms)[::-1].copy()
 
@@ -228,7 +228,7 @@ def _jacobians(layer: TimeRecurrent, seen: Observation) -> Jacobians:
 
 
 def shown_steps(last: int) -> list[int]:
-    """Steps back that a table shows: a few round numbers, and the last.
+    """Return steps back that a table shows: a few round numbers, and the last.
 
     >>> shown_steps(30)
     [0, 1, 2, 5, 10, 20, 30]

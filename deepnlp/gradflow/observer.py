@@ -43,7 +43,7 @@ class Observer:
         self._steps.append(seen)
 
     def observation(self) -> Observation:
-        """The record of one backward pass."""
+        """Return the record of one backward pass."""
         x, h_prev, dh, *memory = map(xp.stack, zip(*reversed(self._steps), strict=True))
         if not memory:
             return Observation(x, h_prev, dh, None, None)

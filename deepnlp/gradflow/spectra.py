@@ -13,12 +13,12 @@ class Measured:
     """Measurements as fields of a dataclass."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON."""
+        """Return lists and numbers, for JSON."""
         return {name: _plain(value) for name, value in vars(self).items()}
 
 
 def _plain(value: Any) -> Any:
-    """A measurement as lists and numbers, at any depth."""
+    """Return a measurement as lists and numbers, at any depth."""
     if isinstance(value, Measured):
         return value.to_dict()
     if isinstance(value, dict):
@@ -64,7 +64,7 @@ def spectrum(W: HostArray) -> Spectrum:
 
 
 def spectral_radius(W: HostArray) -> float:
-    """The largest absolute value of an eigenvalue.
+    """Return the largest absolute value of an eigenvalue.
 
     Parameters
     ----------

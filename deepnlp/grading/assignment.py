@@ -73,7 +73,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What is graded: tasks, and the limits of a submission.
+    """An assignment: its tasks, and the limits of a submission.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Assignment:
 
 
 def _task(table: dict[str, Any], folder: Path, partial: dict[str, float]) -> Task:
-    """A task, its reference beside the file and its title filled in."""
+    """Return a task, its reference beside the file and its title filled in."""
     task = Task(**_checked(Task, {"points": 0, **table}))
     task = replace(task, partial=partial | task.partial)
     shares = [v for v in task.partial.values() if type(v) not in (int, float) or not 0 <= v <= 1]
@@ -132,7 +132,7 @@ def _task(table: dict[str, Any], folder: Path, partial: dict[str, float]) -> Tas
 
 
 def _checked(kind: Any, table: dict[str, Any], hidden: str = "") -> dict[str, Any]:
-    """The values of a table, each in the type of its field; one of the fields is hidden."""
+    """Return the values of a table, each in the type of its field; one of the fields is hidden."""
     types = {f.name: f.type.partition("[")[0] for f in fields(kind) if f.name != hidden}
     for key, value in table.items():
         if key not in types:

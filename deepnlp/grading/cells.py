@@ -32,7 +32,7 @@ def write_cells(out: Path, assignment: Assignment, kind: str) -> list[Path]:
 
 
 def _otter(values: dict[str, Any]) -> str:
-    """The test file of a task: cases whose points add up to what ``marks`` gives."""
+    """Return the test file of a task: cases whose points add up to what ``marks`` gives."""
     points, shares = values["points"], values["partial"].values()
     levels = sorted({points, *(points * share for share in shares if share)})
     cases = [

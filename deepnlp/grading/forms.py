@@ -1,4 +1,4 @@
-"""What the grader has in tables: what a submission may use, and what other systems read."""
+"""Tables of the grader: what a submission may use, and the forms of other systems."""
 
 import os
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ DATA = read_toml(Path(__file__).with_name("grading.toml"))
 
 
 def fill_in(form: Any, values: Mapping[str, Any]) -> Any:
-    """A table with values for names in braces, and variables of the environment after $.
+    """Return a table with values for names in braces, and variables of the environment after $.
 
     >>> fill_in({"score": "{score}", "output": "{score} of 4"}, {"score": 3})
     {'score': 3, 'output': '3 of 4'}

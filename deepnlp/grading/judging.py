@@ -32,14 +32,14 @@ from deepnlp.lessons.exercises.verdict import Verdict
 
 RIGHT = Verdict.right("Right: every number agrees.")
 NOT_READABLE, NOT_GRADED = "not readable", "not graded"
-LEAST_SECONDS = 60.0  # of processor time for an answer that the grader itself has at least
+LEAST_SECONDS = 60.0  # the grader's own least processor time for an answer
 TOO_MUCH = "It could not be graded: what it gave took more than {:g} seconds, or too much memory."
 
 
 def grade(
     submission: Submission, assignment: Assignment, seed: int = 0, runner: str = ""
 ) -> list[Mark]:
-    """The marks of a submission, one for each task.
+    """Return the marks of a submission, one for each task.
 
     They are made in a process with limits of its own. Where it ends before it has all, the mark of
     the next task says so, and another process goes on.
@@ -105,7 +105,7 @@ def main(parent: int) -> None:
 def judged(
     submission: Submission, assignment: Assignment, seed: int, runner: str
 ) -> Iterator[Mark]:
-    """The marks of a submission, made in this process."""
+    """Return the marks of a submission, made in this process."""
     lessons = {lesson_of(task.name) for task in assignment.tasks if ":" not in task.name} - {0}
     cells, error = [], ""
     _limit(assignment)
@@ -118,7 +118,8 @@ def judged(
     with closing(Session(asked, limits, assignment.seconds, runner)) as session:
         for task in assignment.tasks:
             expected = _expected(task, seed) if task.target else []
-            session.start()
+            if not error:
+                session.start()
             _limit(assignment)
             yield _graded(task, session, expected, error)
 
@@ -139,7 +140,7 @@ def _told(error: BaseException) -> str:
 
 
 def _graded(task: Task, session: Session, expected: list[Any], error: str = "") -> Mark:
-    """The mark of a task: points by the grader's numbers alone.
+    """Return the mark of a task: points by the grader's numbers alone.
 
     What the checks beside the answer say of a mistake is the submission's own word, as its code
     could have changed them: it stands in the message and earns nothing.
@@ -152,7 +153,7 @@ def _graded(task: Task, session: Session, expected: list[Any], error: str = "") 
         its_own = _its_own(task, session, trusted)
     except EndedError as ended:
         trusted = its_own = Verdict.wrong(*ended.args)
-    except Exception as raised:  # whatever it is, it costs nobody else a mark
+    except Exception as raised:  # no error may cost another student a mark
         wrong = Verdict.wrong(NOT_GRADED, f"It could not be graded: {_told(raised)}")
         trusted = its_own = wrong
     decisive = its_own if trusted.ok else trusted
@@ -162,12 +163,12 @@ def _graded(task: Task, session: Session, expected: list[Any], error: str = "") 
         notes.append("its own process says that it is right")
         its_own = trusted
     diagnosis = (decisive if score else its_own).diagnosis
-    text = its_own.text[:4000].encode("utf-8", "replace").decode()  # what it raises may be no text
+    text = its_own.text[:4000].encode("utf-8", "replace").decode()  # its message may be no text
     return Mark(task.title, score, task.points, its_own.ok, diagnosis, text, "; ".join(notes))
 
 
 def _by_numbers(task: Task, session: Session, expected: list[Any]) -> Verdict:
-    """The verdict by the exercise's table, or by what is expected; the answer stays where it is."""
+    """Judge by the exercise's table, or by the expected values; the answer stays where it is."""
     try:
         if task.name:
             table = tables_of(lesson_of(task.name))[task.name.rpartition(":")[2]]
@@ -175,8 +176,8 @@ def _by_numbers(task: Task, session: Session, expected: list[Any]) -> Verdict:
             answer = session.ask("exercise", task.name, task.answer)
             return judge(task.name, answer, check_by_numbers)
         theirs = session.ask("target", task.target)
-        for own, given, right, dys in expected:
-            got = dict.fromkeys(right) | _values(own, theirs, given, dys)[0]
+        for reference, given, right, dys in expected:
+            got = dict.fromkeys(right) | _values(reference, theirs, given, dys)[0]
             verdict = compare_values(got, right, tolerance=task.tolerance)
             if not verdict.ok:
                 return verdict
@@ -188,7 +189,7 @@ def _by_numbers(task: Task, session: Session, expected: list[Any]) -> Verdict:
 
 
 def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
-    """What the checks say in the process of the submission, which can read its code."""
+    """Return the checks' verdict from the submission's process, which can read its code."""
     if ":" in task.name or (task.target and (trusted.ok or trusted.diagnosis == "empty")):
         return trusted
     asked = task.name, task.answer, task.target, task.input, task.weight
@@ -206,30 +207,30 @@ def _its_own(task: Task, session: Session, trusted: Verdict) -> Verdict:
 
 
 def _expected(task: Task, seed: int) -> list[Any]:
-    """The teacher's own on random numbers: itself, what is given, what is right, what arrives."""
+    """Run the reference on random numbers: the function, its inputs, its values, the gradients."""
     with chdir(Path(task.reference).parent):  # of which it may import and read files
-        own, trials = load_own(f"{task.reference}:{task.target}"), []
-    with failures_in_one_line(own):
+        reference, trials = load_own(f"{task.reference}:{task.target}"), []
+    with failures_in_one_line(reference):
         for k in range(2):
             rng = np.random.default_rng([seed, k])
-            _, *given = build_own(own, task.input, task.weight, rng)
-            trials.append((own, given, *_values(own, own, given, rng)))
+            _, *given = build_own(reference, task.input, task.weight, rng)
+            trials.append((reference, given, *_values(reference, reference, given, rng)))
     return trials
 
 
-def _values(own: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any], Any]:
-    """What a class, a function or a pair gives by name, and what arrives at its outputs.
+def _values(reference: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any], Any]:
+    """Run a class, a function or a pair: its values by name, and the gradients of its outputs.
 
     ``tried`` is to be like ``own``. Given are the inputs, inputs by name, and the arguments of a
     class. ``dys`` is what arrives, or a generator that draws it.
     """
     inputs, named, made = deepcopy(given)
     layer, cache, weights = None, [], [k for k, v in made.items() if isinstance(v, np.ndarray)]
-    if inspect.isclass(own):
-        ways: Any = own
-        layer, own = tried(**made), (ways.forward, ways.backward)
+    if inspect.isclass(reference):
+        ways: Any = reference
+        layer, reference = tried(**made), (ways.forward, ways.backward)
         tried = layer.forward, layer.backward
-    if not isinstance(own, tuple):
+    if not isinstance(reference, tuple):
         value = tried(*inputs, **named)
         count = dys if isinstance(dys, int) else len(value) if isinstance(value, tuple) else 1
         return _numbered("value", value, count), count
@@ -237,7 +238,7 @@ def _values(own: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any],
     if layer is None:
         *outputs, last = outputs
         outputs, cache = tuple(outputs), [last]
-    forward_takes, backward_takes = ([*inspect.signature(way).parameters] for way in own)
+    forward_takes, backward_takes = ([*inspect.signature(way).parameters] for way in reference)
     values = _numbered("the output", outputs, len(backward_takes) - 1)  # the cache, or self
     if isinstance(dys, np.random.Generator):
         dys = [dys.normal(size=np.shape(y)) for y in values.values()]
@@ -251,7 +252,7 @@ def _values(own: Any, tried: Any, given: Any, dys: Any) -> tuple[dict[str, Any],
 
 
 def _numbered(name: str, value: Any, count: int) -> dict[str, Any]:
-    """One value by name, or several with their numbers."""
+    """Return one value by name, or several with their numbers."""
     is_split = isinstance(value, tuple) or (isinstance(value, list) and count > 1)
     values = [*value][:count] if is_split else [value]
     return {f"{name} {k}" if count > 1 else name: each for k, each in enumerate(values, 1)}

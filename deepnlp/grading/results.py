@@ -30,7 +30,7 @@ MARKS = "marks.json"
 
 @dataclass(frozen=True)
 class Submission:
-    """What a student has handed in; the grader reads it in a process with limits of its own.
+    """The files of a student; the grader reads them in a process with limits of its own.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Submission:
         return cells
 
     def digest(self) -> str:
-        """What is another for another content."""
+        """Return the digest of the content."""
         try:
             return sha256(b"".join(map(content_of, self.files))).hexdigest()
         except (OSError, ValueError) as error:
@@ -72,7 +72,7 @@ def _harmless(name: str, also: str = "") -> str:
 
 @dataclass(frozen=True)
 class Mark:
-    """What one exercise of a submission has earned.
+    """The mark of one exercise of a submission.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Mark:
 
 
 def submissions_in(paths: Sequence[str]) -> list[Submission]:
-    """The submissions in files and folders, by name; what is no letter is an underscore in it.
+    """Find the submissions in files and folders; in their names, underscores replace non-letters.
 
     In a folder each notebook and each module is a submission, and so is each folder that holds one.
     Links are not followed, and what begins with a dot or two underscores is left out.
@@ -116,11 +116,11 @@ def submissions_in(paths: Sequence[str]) -> list[Submission]:
     if not files:
         raise ValueError(f"no notebook (.ipynb) and no module (.py) in {', '.join(paths)}")
     named: dict[str, Submission] = {}
-    for entry, own in files.items():
-        name = _harmless(entry.name.removesuffix(own[0].suffix))
+    for entry, contents in files.items():
+        name = _harmless(entry.name.removesuffix(contents[0].suffix))
         while name.casefold() in named:  # of another student
             name += "_"
-        named[name.casefold()] = Submission(name, own)
+        named[name.casefold()] = Submission(name, contents)
     return [*named.values()]
 
 
@@ -137,7 +137,7 @@ def refuse_imports(paths: Sequence[str], folders: Iterable[str | Path]) -> None:
 
 
 def marks_in(out: Path, key: str) -> dict[str, Any]:
-    """What was written of an assignment: the seed, and by name a submission's digest and marks."""
+    """Read written marks: the seed, and by name each submission's digest and marks."""
     kept = read_json(out / MARKS)
     if kept.get("of") != key:
         other = f"{out} has marks of another assignment, seed or runner"
@@ -154,10 +154,10 @@ def write_results(
     """
     texts = {"marks.csv": _csv(marks), "class.html": class_page(marks, assignment)}
     for name in new or marks:
-        own = marks[name]
-        texts[f"{name}/results.json"] = to_json(report(own, "gradescope"), 2)
-        texts[f"{name}/result.json"] = to_json(report(own, "classroom50"), 2)
-        texts[f"{name}/message.md"] = message(own, assignment)
+        of_student = marks[name]
+        texts[f"{name}/results.json"] = to_json(report(of_student, "gradescope"), 2)
+        texts[f"{name}/result.json"] = to_json(report(of_student, "classroom50"), 2)
+        texts[f"{name}/message.md"] = message(of_student, assignment)
     return write_files({out / file: text for file, text in texts.items()})
 
 
@@ -170,12 +170,12 @@ def write_files(texts: Mapping[Path, str]) -> list[Path]:
 
 
 def total(marks: Sequence[Mark]) -> tuple[float, float]:
-    """What all exercises have earned, and their points."""
+    """Return the points that all exercises have earned, and those there are."""
     return sum(mark.score for mark in marks), sum(mark.points for mark in marks)
 
 
 def report(marks: Sequence[Mark], system: str) -> dict[str, Any]:
-    """What a system reads of a submission: ``"gradescope"`` or ``"classroom50"``.
+    """Return the report of a submission for a system: ``"gradescope"`` or ``"classroom50"``.
 
     The scores of Classroom 50 are whole: where points are not, all are given in hundredths.
     """
@@ -194,7 +194,7 @@ def report(marks: Sequence[Mark], system: str) -> dict[str, Any]:
 
 
 def message(marks: Sequence[Mark], assignment: Assignment) -> str:
-    """What a student reads, in Markdown."""
+    """Return the message for a student, in Markdown."""
     score, points = total(marks)
     parts = [f"# {assignment.title}: {score:g} of {points:g} points"]
     for mark in marks:
@@ -204,25 +204,25 @@ def message(marks: Sequence[Mark], assignment: Assignment) -> str:
 
 
 def _csv(marks: Mapping[str, list[Mark]]) -> str:
-    """A line for each student: the sum, then points, mistake and note of each exercise."""
+    """Return a line for each student: the sum, then points, mistake and note of each exercise."""
     first = next(iter(marks.values()))
     columns = [f"{m.title}{what}" for m in first for what in ("", " (mistake)", " (note)")]
     rows = [["submission", "score", "points", *columns]]
-    for name, own in marks.items():
-        cells = [value for m in own for value in (f"{m.score:g}", m.diagnosis or "", m.note)]
-        rows.append([name, *(f"{value:g}" for value in total(own)), *cells])
+    for name, of_student in marks.items():
+        cells = [value for m in of_student for value in (f"{m.score:g}", m.diagnosis or "", m.note)]
+        rows.append([name, *(f"{value:g}" for value in total(of_student)), *cells])
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_plain, row) for row in rows)
     return text.getvalue().rstrip("\n")
 
 
 def _plain(text: str) -> str:
-    """A cell that a spreadsheet does not take for a formula."""
+    """Return a cell that a spreadsheet does not take for a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def class_page(marks: Mapping[str, list[Mark]], assignment: Assignment) -> str:
-    """The page of a class: how often each mistake was made, by exercise, and the marks of all."""
+    """Write the page of a class: how often each mistake was made, by exercise, and all marks."""
     count, exercises, students = len(marks), [], []
     for of_task in zip(*marks.values(), strict=True):
         seen = Counter((mark.diagnosis or "right", _state([mark])) for mark in of_task)
@@ -230,10 +230,10 @@ def class_page(marks: Mapping[str, list[Mark]], assignment: Assignment) -> str:
         rows = _rows((escape(name), bar.format(state, times, 12 * times / count))
                      for (name, state), times in seen.most_common())  # fmt: skip
         exercises.append(f"<h2>{escape(of_task[0].title)}</h2><table>{rows}</table>")
-    for name, own in marks.items():
-        notes = "; ".join(dict.fromkeys(mark.note for mark in own if mark.note))
+    for name, of_student in marks.items():
+        notes = "; ".join(dict.fromkeys(mark.note for mark in of_student if mark.note))
         link = f'<a href="{quote(name)}/message.md">{escape(name)}</a>'
-        earned = f'<span class="{_state(own)}">{total(own)[0]:g}</span>'
+        earned = f'<span class="{_state(of_student)}">{total(of_student)[0]:g}</span>'
         students.append((link, f"{earned}<td>{escape(notes)}"))
     scores, points = zip(*map(total, marks.values()))
     values = {"title": escape(assignment.title), "count": count, "exercises": "\n".join(exercises)}
@@ -247,5 +247,5 @@ def _state(marks: Sequence[Mark]) -> str:
 
 
 def _rows(rows: Iterable[tuple[str, str]]) -> str:
-    """Rows of a table, in HTML: a name, and what stands beside it."""
+    """Return rows of a table, in HTML: a name, and what stands beside it."""
     return "\n".join(f"<tr><td>{name}<td>{cells}</tr>" for name, cells in rows)

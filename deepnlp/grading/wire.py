@@ -1,7 +1,7 @@
 """Messages between the grader and a submission: lines of JSON, which nothing executes.
 
-A value that JSON does not have is written as a list of its kind and its parts. What is no data
-stays where it is and is known by a number.
+A value that JSON does not have is written as a list of its kind and its parts. An object that is no
+data stays where it is, and a number stands for it.
 """
 
 import base64
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 MOST = 1 << 24  # bytes of a message, and numbers of an array
-MEMBERS = 10_000  # of a set or a dict: with equal hashes each costs a comparison with all others
+MEMBERS = 10_000  # of a set or a dict: members with equal hashes are each compared with all others
 LISTS = list | range | deque | KeysView | ValuesView | ItemsView | Iterator
 
 
@@ -30,7 +30,7 @@ def exchange(out: Any, into: Any, message: bytes) -> bytes:
 
 
 def pack(value: Any, known: Callable[[Any], Any]) -> bytes:
-    """A message; ``known`` gives the description of an object that is no data.
+    """Return a message; ``known`` gives the description of an object that is no data.
 
     >>> unpack(pack((1, np.eye(2)[0]), known=id), known=str)
     (1, array([1., 0.]))
@@ -48,7 +48,7 @@ def pack(value: Any, known: Callable[[Any], Any]) -> bytes:
 
 
 def unpack(message: bytes, known: Callable[[Any], Any]) -> Any:
-    """The value of a message; ``known`` gives the object that a description stands for.
+    """Return the value of a message; ``known`` gives the object that a description stands for.
 
     What is no message is a ValueError.
     """
@@ -75,7 +75,7 @@ def _parts_of_array(value: Any) -> tuple[Any, ...]:
 
 
 def _array(dtype: Any, content: Any, *shape: Any) -> Any:
-    """An array, or a number of NumPy where there is no axis."""
+    """Return an array, or a number of NumPy where there is no axis."""
     if math.prod(max(size, 1) for size in shape) > MOST:  # sums over an empty axis are arrays too
         raise ValueError(f"an array of shape {shape}")
     array: Any = np.frombuffer(base64.b64decode(content), str(dtype)).reshape(shape)
@@ -85,12 +85,12 @@ def _array(dtype: Any, content: Any, *shape: Any) -> Any:
 
 
 def _fraction(above: int, below: int) -> Fraction:
-    """A fraction of two whole numbers: of a text it would compute any power of ten."""
+    """Return a fraction of two whole numbers: of a text it would compute any power of ten."""
     return Fraction(operator.index(above), operator.index(below))
 
 
 def _few(parts: Any) -> Any:
-    """The members of a set or a dict, if there are not too many."""
+    """Return the members of a set or a dict, if there are not too many."""
     if len(parts) > MEMBERS:
         raise ValueError(f"{len(parts)} members")
     return parts

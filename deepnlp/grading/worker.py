@@ -33,7 +33,7 @@ from deepnlp.lessons.exercises.registry import judge
 from deepnlp.lessons.exercises.tables import names_of, tables_of
 
 NAME = "submission"
-NOTICE = "__notice__"  # what each loop calls in each of its rounds
+NOTICE = "__notice__"  # called in each round of every loop
 
 
 class EndlessError(BaseException):
@@ -71,7 +71,7 @@ class Worker:
         setattr(builtins, NOTICE, self._notice)
 
     def reply(self, message: bytes) -> bytes:
-        """The reply to a question: a value, or the error that the submission raised."""
+        """Return the reply to a question: a value, or the error that the submission raised."""
         try:
             name, (seconds, clock), *given = wire.unpack(message, self._known)
             self.end, self.clock_end = time.process_time() + seconds, time.monotonic() + clock
@@ -127,7 +127,7 @@ class Worker:
         return self.unread
 
     def _tried(self, work: Callable[..., Any], *given: Any) -> Any:
-        """What some work gives, which may fail while the rest goes on; the first error is kept."""
+        """Return the result of some work; if it fails, keep the first error and go on."""
         try:
             return work(*given)
         except BaseException as error:
@@ -150,37 +150,37 @@ class Worker:
 
     # --- Questions ---------------------------------------------------------------------------
 
-    def of_exercise(self, name: str, own: str) -> Any:
-        """What is handed in for an exercise: by its name, or else what a ``check`` is given."""
-        if not own and name not in self.checks and self.unread and self.error:
+    def of_exercise(self, name: str, text: str) -> Any:
+        """Return the answer to an exercise: the object of its name, or a ``check``'s argument."""
+        if not text and name not in self.checks and self.unread and self.error:
             raise self.error
-        return self._evaluated(own or self.checks.get(name, "..."))
+        return self._evaluated(text or self.checks.get(name, "..."))
 
     def of_target(self, name: str) -> Any:
-        """A pair of functions, or else a class or a function."""
+        """Return a pair of functions, or else a class or a function."""
         return self._evaluated(f"({name}_forward, {name}_backward)", name)
 
     def _evaluated(self, *texts: str) -> Any:
-        """The value of the first text whose names are there."""
+        """Return the value of the first text whose names are there."""
         for text in texts:
             with suppress(NameError):
                 return eval(text, vars(self.module))
         raise self.error or NotImplementedError(f"there is no {texts[-1]}")
 
     def of_call(self, function: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """What a call gives, and the weights that it leaves in layers that it was given."""
+        """Return a call's result, and the weights that it leaves in the given layers."""
         value = function(*given, **named)
         layers = [each for each in given if isinstance(each, Layer)]
         return value, [[np.asarray(p.value) for p in layer.parameters()] for layer in layers]
 
-    def of_verdict(self, name: str, own: str, target: str, inputs: Any, weights: Any) -> Any:
-        """What the checks say here of an exercise, or else of a target on arrays of these shapes.
+    def of_verdict(self, name: str, text: str, target: str, inputs: Any, weights: Any) -> Any:
+        """Return the checks' verdict on an exercise, or on a target with arrays of these shapes.
 
         Whether it is right, the mistake, and a text.
         """
         outcome: Any
         if name:
-            outcome = judge(name, self.of_exercise(name, own))
+            outcome = judge(name, self.of_exercise(name, text))
         else:
             rng = np.random.default_rng(0)
             made, given, named, _ = build_own(self.of_target(target), inputs, weights, rng)
@@ -189,10 +189,10 @@ class Worker:
 
     def _described(self, error: BaseException) -> list[str]:
         """Type and text of an error, and the line of the submission that raised it."""
-        text, own = "", [""]
-        with suppress(BaseException):  # whatever the error of a submission may do
+        text, places = "", [""]
+        with suppress(BaseException):  # an error of a submission may run code of its own
             text = str(error)[:1000]
             for frame in traceback.extract_tb(error.__traceback__):
                 if frame.filename in self.titles and frame.line:
-                    own.append(f"In {frame.filename}, line {frame.lineno}: {frame.line}")
-        return [type(error).__name__, text, own[-1]]
+                    places.append(f"In {frame.filename}, line {frame.lineno}: {frame.line}")
+        return [type(error).__name__, text, places[-1]]

@@ -23,7 +23,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial, update_wrapper
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from deepnlp import backend
 from deepnlp.backend.threads import one_blas_thread
@@ -36,7 +36,10 @@ __all__ = [
 
 CHOICES = ("quick", "plain")
 
-_KERNELS: dict[str, Kernel] = {}
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_KERNELS: dict[str, Kernel[Any, Any]] = {}
 
 NAMES = _KERNELS.keys()
 """Names of all kernels in the modules that have been imported."""
@@ -59,24 +62,24 @@ def _cupy_forms() -> Any:
 QUICK_FORMS = {"numpy": _numpy_forms, "cupy": _cupy_forms}  # imported when they are first used
 
 
-class Kernel:
+class Kernel(Generic[P, R]):
     """A function with its plain form and quick forms; a call goes to the one in use.
 
     A kernel that goes back has the form of its ``forward``, whose results it takes, and the formula
     of both is one.
     """
 
-    def __init__(self, plain: Callable[..., Any], forward: Kernel | None = None) -> None:
+    def __init__(self, plain: Callable[P, R], forward: Kernel[Any, Any] | None = None) -> None:
         self.plain = plain
         self.name = plain.__name__
         self.formula: Formula = Formula(self.name) if forward is None else forward.formula
         self.choice = _from_environment()
         update_wrapper(self, plain)
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, *arguments: P.args, **options: P.kwargs) -> R:
         """Call the form in use, with one BLAS thread."""
         with one_blas_thread():
-            result = self.form()(*arguments, **options)
+            result: R = self.form()(*arguments, **options)
             if result is NotImplemented:
                 result = self.plain(*arguments, **options)
         return result
@@ -90,18 +93,18 @@ class Kernel:
         return self.plain if quick is None or not self.formula.is_current() else quick
 
 
-def kernel(plain: Callable[..., Any], forward: Kernel | None = None) -> Kernel:
+def kernel(plain: Callable[P, R], forward: Kernel[Any, Any] | None = None) -> Kernel[P, R]:
     """Decorator: make a function the plain form of a kernel."""
-    _KERNELS[plain.__name__] = Kernel(plain, forward)
-    return _KERNELS[plain.__name__]
+    made = _KERNELS[plain.__name__] = Kernel(plain, forward)
+    return made
 
 
-def back_of(forward: Kernel) -> Callable[..., Kernel]:
+def back_of(forward: Kernel[Any, Any]) -> Callable[[Callable[P, R]], Kernel[P, R]]:
     """Decorator: make a function the plain form of the kernel that goes back through another."""
     return partial(kernel, forward=forward)
 
 
-def without_quick_form() -> list[Kernel]:
+def without_quick_form() -> list[Kernel[Any, Any]]:
     """Return the kernels that have a quick form on the backend in use, and run the plain one."""
     forms = QUICK_FORMS[backend.name()]().FORMS if backend.name() in QUICK_FORMS else {}
     return [_KERNELS[name] for name in forms if _KERNELS[name].form() is _KERNELS[name].plain]

@@ -16,7 +16,7 @@ from typing import Any
 
 from deepnlp.backend import Array, cache_blocks, xp
 from deepnlp.backend.functions import column_sums, masked_softmax, split_gates
-from deepnlp.backend.threads import even_blocks, in_parallel
+from deepnlp.backend.threads import even_blocks, in_parallel, slices
 from deepnlp.kernels.steps import ElementWise, LSTMSteps
 
 BLOCK = 1 << 19  # scores of a block: 2 MB of float32, about what a core's own cache holds
@@ -100,11 +100,180 @@ def _lstm_step_backward(
 lstm_steps = partial(LSTMSteps, ElementWise(_lstm_step, _lstm_slopes, _lstm_step_backward))
 
 
+# --- Scans -------------------------------------------------------------------------------------
+
+SMALL_STEP = 1500  # numbers of a step of which two operations take less time than to begin them
+FEW_STEPS = 32
+PLACES = 16  # of a block of linear attention
+
+
+def _side_by_side(a: Array, b: Array, h: Array) -> None:
+    """Write h_1 ... h_T behind h_0, in blocks of L steps: the first of all, then the second, ...
+
+    A block begins at zero, and what its first steps hand on, a_1 ... a_t h, is added at the end.
+    The steps after the last whole block follow one by one.
+    """
+    T, L = len(b), steps_of_a_block(b)
+    blocks = T // L
+    rest = blocks * L
+    if blocks > 1:
+        inner, start = h[1 : rest + 1].reshape(blocks, L, *h.shape[1:]), h[: rest + 1 : L]
+        a_l, b_l = (x[:rest].reshape(blocks, L, *x.shape[1:]) for x in (a, b))
+        p = xp.empty(a_l.shape, h.dtype)  # a_1 ... a_t of the block
+        p[:, 0], inner[:, 0] = a_l[:, 0], b_l[:, 0]
+        for t in range(1, L):
+            xp.multiply(a_l[:, t], p[:, t - 1], out=p[:, t])
+            xp.multiply(a_l[:, t], inner[:, t - 1], out=inner[:, t])
+            inner[:, t] += b_l[:, t]
+        for k in range(blocks):
+            start[k + 1] += p[k, -1] * start[k]
+        inner[:, :-1] += p[:, :-1] * start[:-1, None]
+    for t in range(rest if blocks > 1 else 0, T):
+        xp.multiply(a[t], h[t], out=h[t + 1])
+        h[t + 1] += b[t]
+
+
+def steps_of_a_block(b: Array) -> int:
+    """How many steps a block has: all, where a step is large or there are few of them."""
+    T = len(b)
+    small = T >= FEW_STEPS and b[0].size <= SMALL_STEP
+    return math.isqrt(T) if small else max(1, T)
+
+
+def scan(a: Array, b: Array, h_0: Array) -> Array:
+    """In place, and in blocks side by side where a step is small."""
+    h = xp.empty((len(b) + 1, *h_0.shape), xp.result_type(a.dtype, b.dtype, h_0.dtype))
+    h[0] = h_0
+    _side_by_side(a, b, h)
+    return h
+
+
+def scan_backward(a: Array, dy: Array, dh: Array) -> Array:
+    """The same from the last step to the first: dh_t = dy_t + a_(t+1) dh_(t+1)."""
+    T = len(dy)
+    g = xp.empty((T + 1, *dh.shape), xp.result_type(a.dtype, dy.dtype, dh.dtype))
+    g[-1] = dh
+    if T:
+        g[-1] += dy[-1]
+        _side_by_side(a[:0:-1], dy[-2::-1], g[:0:-1])
+        xp.multiply(a[0], g[1], out=g[0])
+    return g
+
+
+def mingru(a: Array) -> tuple[Array, Array, Array]:
+    """Some steps at a time, in place."""
+    a_z, n = split_gates(a, 2)
+    f, u, z = (xp.empty(n.shape, a.dtype) for _ in range(3))
+
+    def some_steps(t: Any) -> None:
+        gate = xp.multiply(a_z[t], 0.5, out=z[t])
+        xp.tanh(gate, out=gate)
+        gate *= 0.5
+        gate += 0.5
+        xp.subtract(1, gate, out=f[t])
+        xp.multiply(gate, n[t], out=u[t])
+
+    in_parallel(some_steps, cache_blocks(a.shape, arrays=3), FEW)
+    return f, u, z
+
+
+def mingru_backward(df: Array, du: Array, z: Array, a: Array) -> Array:
+    """Some steps at a time, in place."""
+    _, n = split_gates(a, 2)
+    da = xp.empty(a.shape, xp.result_type(a.dtype, du.dtype))
+    da_z, da_n = split_gates(da, 2)
+
+    def some_steps(t: Any) -> None:
+        xp.multiply(du[t], n[t], out=da_z[t])
+        da_z[t] -= df[t]
+        da_z[t] *= z[t]
+        da_z[t] *= 1 - z[t]
+        xp.multiply(du[t], z[t], out=da_n[t])
+
+    in_parallel(some_steps, cache_blocks(a.shape, arrays=3), FEW)
+    return da
+
+
+def _decays(f: Array) -> Array:
+    """Products of f (N, heads, L, .) from after place j - 1 to place i: (N, heads, L, L + 1, .).
+
+    Column 0 is from the beginning of the block, and what stands right of i is zero.
+    """
+    L = f.shape[2]
+    D = xp.zeros((*f.shape[:3], L + 1, f.shape[3]), f.dtype)
+    for i in range(L):
+        D[:, :, i, i + 1] = 1
+        before = D[:, :, i - 1, : i + 1] if i else 1
+        D[:, :, i, : i + 1] = before * f[:, :, i, None]
+    return D
+
+
+def linear_attention(
+    q: Array, k: Array, v: Array, f: Array, S_0: Array
+) -> tuple[Array, Array, Any]:
+    """A block of places at a time: y = (q D_0) S + (sum over d of q k D) v, lower triangle."""
+    dtype = xp.result_type(q.dtype, k.dtype, v.dtype, f.dtype, S_0.dtype)
+    y, S, starts = xp.empty(v.shape, dtype), S_0.astype(dtype), []
+    for block in slices(len(q), PLACES):
+        starts.append(S)
+        q_b, k_b, v_b, D = _block(q, k, v, f, block)
+        kD = k_b[:, :, None] * D[..., 1:, :]
+        A = (kD @ q_b[..., None])[..., 0]
+        y_b = (q_b * D[..., 0, :]) @ S + A @ v_b
+        y[block] = y_b.transpose(2, 0, 1, 3)
+        S = D[:, :, -1, 0, :, None] * S + kD[:, :, -1].swapaxes(-1, -2) @ v_b
+    return y, S, starts
+
+
+def _block(q: Array, k: Array, v: Array, f: Array, block: slice) -> list[Array]:
+    """q, k and v of a block (N, heads, L, .), and its decays."""
+    q, k, v, f = (x[block].transpose(1, 2, 0, 3) for x in (q, k, v, f))
+    return [q, k, v, _decays(f)]
+
+
+def linear_attention_backward(
+    dy: Array, dS: Array, saved: Any, q: Array, k: Array, v: Array, f: Array
+) -> Any:
+    """Back through each block, the last first, and through its decays, product by product."""
+    if not isinstance(saved, list):
+        return NotImplemented
+    dtype = xp.result_type(dy.dtype, dS.dtype, f.dtype)
+    dq, dk, dv, df = (xp.empty(x.shape, dtype) for x in (q, k, v, f))
+    for block, S in reversed([*zip(slices(len(q), PLACES), saved)]):
+        q_b, k_b, v_b, D = _block(q, k, v, f, block)
+        dy_b, f_b = dy[block].transpose(1, 2, 0, 3), f[block].transpose(1, 2, 0, 3)
+        kD, qD = k_b[:, :, None] * D[..., 1:, :], q_b * D[..., 0, :]
+        # y = (q D_0) S + A v with A = sum_d q k D, and S_next = D_0 S + (k D_last)^T v
+        dA = dy_b @ v_b.swapaxes(-1, -2)
+        A = (kD @ q_b[..., None])[..., 0]
+        d_qD, d_kD_last = dy_b @ S.swapaxes(-1, -2), v_b @ dS.swapaxes(-1, -2)
+        d_kD = dA[..., None] * q_b[..., None, :]
+        d_kD[:, :, -1] += d_kD_last
+        dv[block] = (A.swapaxes(-1, -2) @ dy_b + kD[:, :, -1] @ dS).transpose(2, 0, 1, 3)
+        dq_b = d_qD * D[..., 0, :] + (dA[..., None, :] @ kD)[..., 0, :]
+        dq[block] = dq_b.transpose(2, 0, 1, 3)
+        dk[block] = (d_kD * D[..., 1:, :]).sum(axis=2).transpose(2, 0, 1, 3)
+        dD = xp.concatenate([(d_qD * q_b)[..., None, :], d_kD * k_b[:, :, None]], axis=3)
+        dD[:, :, -1, 0] += (dS * S).sum(axis=-1)
+        if f.shape[-1] == 1:
+            dD = dD.sum(axis=-1, keepdims=True)
+        dS = qD.swapaxes(-1, -2) @ dy_b + D[:, :, -1, 0, :, None] * dS
+        # D_i = f_i D_(i-1), and 1 on the diagonal
+        for i in reversed(range(q_b.shape[2])):
+            d_i = dD[:, :, i, : i + 1]
+            if i:
+                df[block][i] = (d_i * D[:, :, i - 1, : i + 1]).sum(axis=2)
+                dD[:, :, i - 1, : i + 1] += d_i * f_b[:, :, i, None]
+            else:
+                df[block][i] = d_i[:, :, 0]
+    return dq, dk, dv, df, dS[None]
+
+
 # --- Softmax with its loss -------------------------------------------------------------------
 
 
 def _are_ordinary(s: Array) -> bool:
-    """Whether the exponentials of scores need no precaution: single precision, none is large.
+    """Return whether exponentials of scores need no precaution: float32, and none is large.
 
     In double precision, in which gradients are checked, the largest score is always subtracted: a
     loss near zero is more accurate with it.
@@ -434,10 +603,16 @@ FORMS: dict[str, Callable[..., Any]] = {
     "gelu_backward": gelu_backward,
     "gelu_tanh": gelu_tanh,
     "gelu_tanh_backward": gelu_backward,
+    "mingru": mingru,
+    "mingru_backward": mingru_backward,
+    "linear_attention": linear_attention,
+    "linear_attention_backward": linear_attention_backward,
     "layer_norm": layer_norm,
     "layer_norm_backward": layer_norm_backward,
     "lstm_steps": lstm_steps,
     "rows_to_score": rows_to_score,
+    "scan": scan,
+    "scan_backward": scan_backward,
     "softmax_nll": softmax_nll,
     "softmax_nll_backward": softmax_nll_backward,
     "sum_by_id": sum_by_id,

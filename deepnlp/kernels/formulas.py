@@ -29,7 +29,7 @@ _warned: set[str] = set()
 
 
 class Formula:
-    """What a kernel computes with, and whether it is what ``formulas.toml`` records.
+    """The functions and numbers of a kernel, compared with the record in ``formulas.toml``.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Formula:
         return not self.changed
 
     def holds(self, *functions: Any) -> bool:
-        """Whether functions are among those that it looks up; warn once of each that is not."""
+        """Return whether it looks up these functions; warn once of each that it does not."""
         self.is_current()
         looked_up = [function for _, _, _, function, _ in self._seen]
         others = [f for f in functions if not any(f is function for function in looked_up)]

@@ -16,7 +16,7 @@ New: TypeAlias = Callable[..., Array]  # new(name, shape, dtype) gives memory to
 
 
 class Steps:
-    """What the loop over time asks of a cell: a step, and a step back.
+    """The steps of a cell through a sequence, as the loop over time calls them.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class LSTMSteps(Steps):
         self._times_Wh = product_with(Wh, N)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy needs to go back: not the product, which is a function of the forward's."""
+        """Return the state of a copy: all but the product, which belongs to the forward."""
         return {name: value for name, value in vars(self).items() if name != "_times_Wh"}
 
     def forward(self, t: int) -> None:

@@ -15,8 +15,12 @@ from deepnlp.layers.embedding import Embedding, EmbeddingDropout
 from deepnlp.layers.feeding import InputFeedingDecoder
 from deepnlp.layers.gru import GRU, TimeGRU
 from deepnlp.layers.lengths import reverse_by_length
+from deepnlp.layers.linear_attention import TimeLinearAttention
 from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, SoftmaxWithLoss
 from deepnlp.layers.lstm import LSTM, TimeLSTM
+from deepnlp.layers.mingru import TimeMinGRU
+from deepnlp.layers.minlstm import TimeMinLSTM
+from deepnlp.layers.mlstm import TimeMLSTM
 from deepnlp.layers.mogrifier import TimeMogrifierLSTM
 from deepnlp.layers.multihead import CrossAttention, MultiHeadAttention
 from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
@@ -24,7 +28,9 @@ from deepnlp.layers.norm import LayerNorm, RMSNorm
 from deepnlp.layers.positions import PositionalEmbedding, RotaryPositions, SinusoidalPositions
 from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActivationRegularisation
 from deepnlp.layers.rnn import RNN, TimeRNN
+from deepnlp.layers.scans import scan, scan_backward
 from deepnlp.layers.stacked import TimeStacked
+from deepnlp.layers.state_space import TimeStateSpace
 from deepnlp.layers.transformer import (
     FeedForward,
     Residual,
@@ -34,7 +40,17 @@ from deepnlp.layers.transformer import (
 from deepnlp.layers.unrolled import Unrolled
 from deepnlp.layers.weight_drop import WeightDrop
 
-# What is imported above, and not the files that it comes from: only classes and functions have one.
 __all__ = [
-    name for name, value in [*globals().items()] if name[0] != "_" and hasattr(value, "__module__")
-]
+    "GELU", "GRU", "LSTM", "RNN", "ActivationRegularisation", "AdditiveAttention", "Affine",
+    "AffineSoftmaxWithLoss", "AttentionDecoder", "AugmentedLoss", "BahdanauDecoder",
+    "ConcatAttention", "ContextDecoder", "CrossAttention", "DotAttention", "Dropout", "Embedding",
+    "EmbeddingDot", "EmbeddingDropout", "FeedForward", "GeneralAttention", "InputFeedingDecoder",
+    "Layer", "LayerNorm", "MatMul", "MultiHeadAttention", "NegativeSamplingLoss",
+    "PositionalEmbedding", "RMSNorm", "ReLU", "Residual", "RotaryPositions", "Sequential", "SiLU",
+    "Sigmoid", "SigmoidWithLoss", "SinusoidalPositions", "Softmax", "SoftmaxWithLoss", "SwiGLU",
+    "Tanh", "TemporalActivationRegularisation", "TimeAffine", "TimeBidirectional",
+    "TimeDeepTransition", "TimeDropout", "TimeGRU", "TimeLSTM", "TimeLinearAttention", "TimeMLSTM",
+    "TimeMinGRU", "TimeMinLSTM", "TimeMogrifierLSTM", "TimeRNN", "TimeStacked", "TimeStateSpace",
+    "TransformerBlock", "TransformerDecoderBlock", "Unrolled", "WeightDrop", "deep_output",
+    "reverse_by_length", "scan", "scan_backward",
+]  # fmt: skip

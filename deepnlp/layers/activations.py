@@ -115,7 +115,8 @@ def gelu(x: Array) -> tuple[Array, Any]:
 def gelu_backward(dy: Array, saved: Any) -> Array:
     """dx = dy (Phi(x) + x phi(x)), where phi(x) = exp(-x^2 / 2) / sqrt(2 pi) is dPhi / dx."""
     x, Phi = saved
-    return dy * (Phi + x * xp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi)))
+    dx: Array = dy * (Phi + x * xp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi)))
+    return dx
 
 
 @kernel
@@ -130,7 +131,8 @@ def gelu_tanh_backward(dy: Array, saved: Any) -> Array:
     """dx = dy ((1 + t) / 2 + x (1 - t^2) a (1 + 3 b x^2) / 2)."""
     x, t = saved
     du = GELU_A * (1 + 3 * GELU_B * x * x)  # u = a (x + b x^3), t = tanh(u)
-    return dy * (0.5 * (1 + t) + 0.5 * x * functions.tanh_grad(t) * du)
+    dx: Array = dy * (0.5 * (1 + t) + 0.5 * x * functions.tanh_grad(t) * du)
+    return dx
 
 
 GELU_A, GELU_B = math.sqrt(2 / math.pi), 0.044715
@@ -224,7 +226,8 @@ class SiLU(Layer):
         """dx = dy (s + x s (1 - s)), with s = sigmoid(x)."""
         x, s = self.saved()
         # y = x s, and s = sigmoid(x): x reaches y as the factor and by way of s
-        return dy * (s + x * functions.sigmoid_grad(s))
+        dx: Array = dy * (s + x * functions.sigmoid_grad(s))
+        return dx
 
 
 class SwiGLU(Layer):

@@ -58,7 +58,7 @@ class AdditiveAttention(Attention):
 
     @classmethod
     def init(cls, Hq: int, H: int, A: int, rng: Rng = None, dtype: Any = "float32") -> Self:
-        """Fresh weights: Wq, Wm and v from U(-1/sqrt(n), 1/sqrt(n)), with n inputs each.
+        """Draw fresh weights: Wq, Wm and v from U(-1/sqrt(n), 1/sqrt(n)), with n inputs each.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class ConcatAttention(AdditiveAttention):
 
     @classmethod
     def init(cls, Hq: int, H: int, A: int, rng: Rng = None, dtype: Any = "float32") -> Self:
-        """Fresh weights: W and v from U(-1/sqrt(n), 1/sqrt(n)), with n inputs each.
+        """Draw fresh weights: W and v from U(-1/sqrt(n), 1/sqrt(n)), with n inputs each.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ from deepnlp.parameter import Parameter, as_parameter
 
 
 class Attention(Layer):
-    r"""What the kinds of attention share: all but the score of a query and a place.
+    r"""The base of all kinds of attention: everything but the score of a query and a place.
 
     .. math::
         e_{ts} &= \mathrm{score}(q_t, m_s) \\
@@ -51,7 +51,7 @@ class Attention(Layer):
     key: MatMul | None = None  # makes keys of a memory; where there is none, it is its own keys
 
     def forward(self, query: Array, memory: Array, lengths: Any = None) -> Array:
-        """The context c of every query.
+        """Return the context c of every query.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class Attention(Layer):
         return dquery, dmemory + self.project_backward(dkeys)
 
     def without_padding(self, memory: Array, lengths: Any) -> tuple[Array, Array | None]:
-        """The memory with zeros for its padding, and where that is (N, 1, S); None if nowhere."""
+        """Return the memory with zeros for its padding, and its places (N, 1, S) or None."""
         self._expect("memory", memory, "N S H")
         if lengths is None:
             return memory, None
@@ -83,7 +83,7 @@ class Attention(Layer):
         return xp.where(padding[..., None], 0, memory), padding[:, None]
 
     def attend(self, query: Array, keys: Array, memory: Array, padding: Array | None) -> Array:
-        """The context (N, T, H) from queries (N, T, Hq), the keys of a memory, and the memory."""
+        """Compute the context (N, T, H) from queries (N, T, Hq), keys and the memory."""
         self._expect("query", query, "N T Hq", N=memory.shape[0])
         scores, saved = self._scores(query, keys)  # (N, T, S)
         weights = masked_softmax(scores, padding)
@@ -109,14 +109,14 @@ class Attention(Layer):
     # --- The score, by kind ---------------------------------------------------------------------
 
     def project(self, memory: Array) -> Array:
-        """The keys (N, S, ...) of a memory (N, S, H)."""
+        """Return the keys (N, S, ...) of a memory (N, S, H)."""
         if self.key is None:
             return memory
         self._expect("memory", memory, "N S H", H=self.key.D)
         return self.key.forward(memory)
 
     def project_backward(self, dkeys: Array) -> Array:
-        """What the keys' gradient adds to that of the memory; that of the key's W accumulates."""
+        """Return the gradient of the memory by way of the keys; that of the keys' W accumulates."""
         return dkeys if self.key is None else self.key.backward(dkeys)
 
     # (query, keys) -> scores (N, T, S), and what the score's backward needs
@@ -233,7 +233,7 @@ class GeneralAttention(DotAttention):
     def init(
         cls, Hq: int, H: int, rng: Rng = None, dtype: Any = "float32", scale: float = 1.0
     ) -> Self:
-        """Fresh weights from U(-1/sqrt(H), 1/sqrt(H)).
+        """Draw fresh weights from U(-1/sqrt(H), 1/sqrt(H)).
 
         Parameters
         ----------

@@ -90,7 +90,8 @@ class AugmentedLoss(Layer):
         kl = xp.sum(q * g, axis=1)
         M = number_that_count(counts, x)
         self.save_for_backward(x, t, counts, u, xp.exp(log_p), q, g, kl, M)
-        return self.gamma * tau * xp.sum(kl * counts) / M
+        loss: Array = self.gamma * tau * xp.sum(kl * counts) / M
+        return loss
 
     def backward(self, dloss: Any = 1) -> Array:
         """dx, through p; dE, through q; dW and db."""

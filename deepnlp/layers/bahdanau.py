@@ -76,10 +76,12 @@ class BahdanauDecoder(FeedingDecoder):
         return dinput[..., :D], dquery, dkeys, dmemory
 
     def _outputs(self, given: Array) -> Array:
-        return self.combine.forward(given)  # y_t = tanh([c_t, h_t] W + b), all steps at once
+        y: Array = self.combine.forward(given)  # y_t = tanh([c_t, h_t] W + b), all steps at once
+        return y
 
     def _outputs_backward(self, dy: Array) -> Array:
-        return self.combine.backward(dy)
+        dgiven: Array = self.combine.backward(dy)
+        return dgiven
 
     def begin(self, state: Any, memory: Array, lengths: Any = None) -> Any:
         """(h: the first query, state of the recurrent layers, keys, memory, padding)."""

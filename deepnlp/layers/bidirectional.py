@@ -3,9 +3,10 @@
 from typing import Any, NoReturn
 
 from deepnlp.backend import Array, xp
+from deepnlp.kernels.steps import States
 from deepnlp.layer import Layer, check_layers
 from deepnlp.layers.lengths import check_lengths, reverse_by_length
-from deepnlp.layers.recurrent import States, TimeRecurrent
+from deepnlp.layers.recurrent import TimeRecurrent
 
 
 class TimeBidirectional(Layer):
@@ -64,7 +65,9 @@ class TimeBidirectional(Layer):
         self.forward_layer, self.backward_layer = ahead, back = forward_layer, backward_layer
         check_layers("TimeBidirectional", forward_layer=ahead, backward_layer=back)
         if ahead.D != back.D or len(ahead.start(1)) != len(back.start(1)):
-            both = " and ".join(f"{type(one).__name__} with D = {one.D}" for one in (ahead, back))
+            both = " and ".join(
+                f"{type(side).__name__} with D = {side.D}" for side in (ahead, back)
+            )
             raise ValueError(f"TimeBidirectional: both should be of one kind and D, got {both}")
         if ahead.stateful or back.stateful:
             # from right to left there is no earlier window
@@ -72,7 +75,7 @@ class TimeBidirectional(Layer):
         self.D, self.H = ahead.D, ahead.H + back.H
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
-        """Both layers' states side by side, (N, T, 2H)."""
+        """Return both layers' states side by side, (N, T, 2H)."""
         lengths = check_lengths("TimeBidirectional", lengths, *x.shape[:2])
         ahead = self.forward_layer.forward(x, lengths)
         back = self.backward_layer.forward(reverse_by_length(x, lengths), lengths)
@@ -93,18 +96,18 @@ class TimeBidirectional(Layer):
         array (N, T, D)
         """
         (lengths,) = self.saved()
-        (dahead, dback), (dh1, dh2), (dc1, dc2) = (self._halves(d) for d in (dhs, dh, dc))
+        H, M = self.forward_layer.H, self.forward_layer.state_size
+        dahead, dback = dhs[..., :H], dhs[..., H:]
+        (dh1, dh2), (dc1, dc2) = (self._halves(d, M) for d in (dh, dc))
         # h_t = [ahead_t, back_t], back = reversed states of the reversed x
         dx = self.forward_layer.backward(dahead, dh1, dc1)
         dx_reversed = self.backward_layer.backward(reverse_by_length(dback, lengths), dh2, dc2)
         return dx + reverse_by_length(dx_reversed, lengths)
 
-    def _halves(self, array: Array | None) -> tuple[Any, Any]:
-        """The parts of the two layers of an array (..., 2H)."""
-        if array is None:
-            return None, None
-        H = self.forward_layer.H
-        return array[..., :H], array[..., H:]
+    @staticmethod
+    def _halves(array: Array | None, M: int) -> tuple[Any, Any]:
+        """Return the parts of the two layers of a state (N, 2M)."""
+        return (None, None) if array is None else (array[:, :M], array[:, M:])
 
     # --- The state ----------------------------------------------------------------------------
 
@@ -130,8 +133,10 @@ class TimeBidirectional(Layer):
 
     def set_state(self, h: Array, c: Array | None = None) -> None:
         """Set the states from which the next forward starts, side by side (N, 2H)."""
-        self._expect("h", h, "N 2H", **{"2H": self.H})
-        (h1, h2), (c1, c2) = self._halves(h), self._halves(c)
+        M = self.forward_layer.state_size
+        sizes: dict[str, Any] = {"2H": M + self.backward_layer.state_size}
+        self._expect("h", h, "N 2H", **sizes)
+        (h1, h2), (c1, c2) = self._halves(h, M), self._halves(c, M)
         self.forward_layer.set_state(h1, c1)
         self.backward_layer.set_state(h2, c2)
 
@@ -142,9 +147,9 @@ class TimeBidirectional(Layer):
         return tuple(xp.concatenate(both, axis=1) for both in zip(ahead, back, strict=True))
 
     def start(self, N: int) -> NoReturn:
-        """An error: see :meth:`step`."""
+        """Raise an error: see :meth:`step`."""
         raise TypeError("TimeBidirectional has no step: it needs the whole sequence; use forward")
 
     def step(self, x: Array, state: Any = None) -> NoReturn:
-        """An error: from right to left, a step needs what comes later."""
+        """Raise an error: from right to left, a step needs what comes later."""
         self.start(len(x))

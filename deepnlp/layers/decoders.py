@@ -42,7 +42,7 @@ class Decoder(Layer):
         self.recurrent.set_state(*state)
 
     def start(self, N: int) -> NoReturn:
-        """An error: a start needs a memory, see :meth:`begin`."""
+        """Raise an error: a start needs a memory, see :meth:`begin`."""
         raise TypeError(f"{type(self).__name__}: a start needs a memory: begin(state, memory)")
 
 
@@ -139,7 +139,7 @@ class ReadingDecoder(Decoder):
         rng: Rng = None,
         dtype: Any = "float32",
     ) -> Any:
-        """A decoder with fresh W and b, those of ``Affine.init``.
+        """Make a decoder with fresh W and b, those of ``Affine.init``.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class AttentionDecoder(ReadingDecoder):
         lengths = check_lengths("AttentionDecoder", lengths, *memory.shape[:2])
         hs = self.recurrent.forward(x)
         contexts = self.attention.forward(hs, memory, lengths)
-        y = self.combine.forward(xp.concatenate([contexts, hs], axis=2))
+        y: Array = self.combine.forward(xp.concatenate([contexts, hs], axis=2))
         self.save_for_backward(contexts.shape[2])
         return y
 

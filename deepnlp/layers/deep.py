@@ -7,10 +7,11 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, tanh_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
+from deepnlp.kernels.steps import States
 from deepnlp.layer import Sequential
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.dense import TimeAffine
-from deepnlp.layers.recurrent import States, TimeRecurrent
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter
 
 
@@ -94,7 +95,7 @@ class TimeDeepTransition(TimeRecurrent):
         shortcut: bool = False,
         **options: Any,
     ) -> Self:
-        """Fresh weights: matrices from U(-1/sqrt(H), 1/sqrt(H)), biases zero.
+        """Draw fresh weights: matrices from U(-1/sqrt(H), 1/sqrt(H)), biases zero.
 
         Parameters
         ----------
@@ -140,7 +141,7 @@ class TimeDeepTransition(TimeRecurrent):
 def transition_step(
     a: Array, h_prev: Array, Wh: Array, Ws: list[Array], bs: list[Array], S: Array | None
 ) -> tuple[States, list[Array]]:
-    """One step from the input's part a = x Wx + b, (N, H): the new state (z_L,), and all z_k."""
+    """Compute one step from a = x Wx + b, (N, H): the new state (z_L,), and all z_k."""
     z = [xp.tanh(a + h_prev @ Wh)]
     for k, (W, b) in enumerate(zip(Ws, bs, strict=True), 1):
         a_k = z[-1] @ W + b
@@ -153,7 +154,7 @@ def transition_step(
 def transition_step_backward(
     dh: Array, z: list[Array], Wh: Array, Ws: list[Array], _bs: list[Array], S: Array | None
 ) -> tuple[list[Array], States]:
-    """Back through :func:`transition_step`: da_1 ... da_L and dh_prev, (N, H) each."""
+    """Go back through :func:`transition_step`: da_1 ... da_L and dh_prev, (N, H) each."""
     # z_L = tanh(a_L) is the state
     da = [dh * tanh_grad(z[-1])]
     for W, z_k in zip(Ws[::-1], z[-2::-1], strict=True):

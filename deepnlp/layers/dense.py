@@ -12,7 +12,7 @@ from deepnlp.parameter import Parameter
 
 
 def rows(x: Array) -> Array:
-    """An array (..., D) as the matrix (n, D) of its rows; a view where the memory allows.
+    """Return an array (..., D) as the matrix (n, D) of its rows; a view where the memory allows.
 
     >>> from deepnlp.backend import xp
     >>> rows(xp.zeros((2, 3, 4))).shape
@@ -64,7 +64,7 @@ class Affine(Layer):
     def init(
         cls, D: int, M: int, rng: Rng = None, dtype: Any = "float32", bias: bool = True
     ) -> Self:
-        """Fresh weights: W from U(-1/sqrt(D), 1/sqrt(D)), b zero.
+        """Draw fresh weights: W from U(-1/sqrt(D), 1/sqrt(D)), b zero.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class MatMul(Affine):
     def init(  # type: ignore[override]
         cls, D: int, M: int, rng: Rng = None, dtype: Any = "float32"
     ) -> Self:
-        """Fresh weights from U(-1/sqrt(D), 1/sqrt(D)).
+        """Draw fresh weights from U(-1/sqrt(D), 1/sqrt(D)).
 
         Parameters
         ----------

@@ -31,7 +31,8 @@ def dropout(
 @back_of(dropout)
 def dropout_backward(dy: Array, saved: Any) -> Array:
     """dx = mask * dy / (1 - p): what was zeroed gets no gradient."""
-    return dy * saved
+    dx: Array = dy * saved
+    return dx
 
 
 class Dropout(Layer):
@@ -95,7 +96,7 @@ class Dropout(Layer):
         return dy if mask is None else dropout_backward(dy, mask)
 
     def mask(self, shape: tuple[int, ...], dtype: Any) -> Array | None:
-        """A fresh mask of 0 and 1 / (1 - p) for what is no input, such as a weight.
+        """Return a fresh mask of 0 and 1 / (1 - p) for what is no input, such as a weight.
 
         Parameters
         ----------

@@ -75,7 +75,7 @@ class Embedding(Layer):
         bound: float = 0.1,
         **options: Any,
     ) -> Self:
-        """Fresh weights from U(-bound, bound).
+        """Draw fresh weights from U(-bound, bound).
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ class FeedingDecoder(ReadingDecoder):
         return given
 
     def _outputs_backward(self, dy: Array) -> Array:
-        """The gradient of what the steps gave, from dy (N, T, M)."""
+        """Return the gradient of what the steps gave, from dy (N, T, M)."""
         return dy
 
     def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
@@ -45,7 +45,8 @@ class FeedingDecoder(ReadingDecoder):
         lengths = check_lengths(type(self).__name__, lengths, *memory.shape[:2])
         check_steps(type(self).__name__, x)
         memory, padding = self.attention.without_padding(memory, lengths)
-        given, weights, fed = [], [], self._first_fed(x)
+        given, fed = [], self._first_fed(x)
+        weights: list[Any] = []
         with backward_for_each(self.recurrent, self.attention, self.combine):
             read = self.attention.project(memory), memory, padding
             for t in range(x.shape[1]):
@@ -79,7 +80,7 @@ class FeedingDecoder(ReadingDecoder):
         return xp.concatenate(dx[::-1], axis=1), dmemory
 
     def _first_fed_backward(self, dfed: Array) -> None:
-        """Back through :meth:`_first_fed`; zeros have no gradient."""
+        """Go back through :meth:`_first_fed`; zeros have no gradient."""
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """y (N, M) of one step, from x (N, D)."""

@@ -25,15 +25,15 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.kernels import kernel
-from deepnlp.kernels.steps import New, PlainSteps, Steps
-from deepnlp.layers.recurrent import OneStep, Recurrent, States, TimeRecurrent
+from deepnlp.kernels.steps import New, PlainSteps, States, Steps
+from deepnlp.layers.recurrent import OneStep, Recurrent, TimeRecurrent
 from deepnlp.parameter import Parameter
 
 
 def gru_step(
     a: Array, h_prev: Array, Wh: Array, bh: Array | None, reset_after: bool
 ) -> tuple[States, States]:
-    """One step from the input's part a = x Wx + b, (N, 3H): the equations above.
+    """Compute one step from the input's part a = x Wx + b, (N, 3H): the equations above.
 
     Gives the new state (h,), (N, H), and what the step back needs; first u (N, H), which Wh_n is
     multiplied with.
@@ -61,7 +61,7 @@ def gru_step(
 def gru_step_backward(
     dh: Array, saved: States, Wh: Array, _bh: Array | None, reset_after: bool
 ) -> tuple[States, States]:
-    """Back through :func:`gru_step`, last line first, from dh (N, H).
+    """Go back through :func:`gru_step`, last line first, from dh (N, H).
 
     Gives (da, dp), (N, 3H) each, the gradients with respect to the input's part and to the products
     with Wh, or (da,) where they are the same; and dh_prev (N, H).
@@ -94,7 +94,7 @@ def gru_step_backward(
 def gru_steps(
     a: Array, start: States, Wh: Array, bh: Array | None, reset_after: bool, new: New
 ) -> Steps:
-    """The steps through one sequence, for the loop over time.
+    """Return the steps through one sequence, for the loop over time.
 
     ``over_time(0)`` of theirs gives u of all steps, (T, N, H).
     """
@@ -102,7 +102,7 @@ def gru_steps(
     return PlainSteps(gru_step, gru_step_backward, a, start, weights, new, 2 if reset_after else 1)
 
 
-class _GRUWeights(Recurrent):
+class GRUWeights(Recurrent):
     """Weights of the three gates r, z, n, for one step and for T steps."""
 
     gates = "rzn"
@@ -130,7 +130,7 @@ class _GRUWeights(Recurrent):
         reset_after: bool = False,
         **options: Any,
     ) -> Self:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b (and bh) zero.
+        """Draw fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b (and bh) zero.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class _GRUWeights(Recurrent):
             self.bh.accumulate(column_sums(da[-1]))
 
 
-class GRU(_GRUWeights, OneStep):
+class GRU(GRUWeights, OneStep):
     r"""One step of a gated recurrent unit.
 
     .. math::
@@ -211,7 +211,7 @@ class GRU(_GRUWeights, OneStep):
         return self._backward(dh)
 
 
-class TimeGRU(_GRUWeights, TimeRecurrent):
+class TimeGRU(GRUWeights, TimeRecurrent):
     r"""A gated recurrent unit over T steps.
 
     .. math:: h_t = (1 - z_t) \odot n_t + z_t \odot h_{t-1}

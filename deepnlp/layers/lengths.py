@@ -3,8 +3,8 @@
 from typing import Any
 
 from deepnlp.backend import Array, asarray, check_ids, xp
+from deepnlp.backend.shapes import expect
 from deepnlp.kernels.steps import Steps, StepsAround
-from deepnlp.layer import expect
 
 
 def check_lengths(owner: str, lengths: Any, N: int, T: int) -> Any:
@@ -21,20 +21,21 @@ def check_lengths(owner: str, lengths: Any, N: int, T: int) -> Any:
 
 
 def check_steps(owner: str, x: Array) -> None:
-    """An error where x (N, T, D) has no step."""
+    """Raise an error where x (N, T, D) has no step."""
     if not x.shape[1]:
         raise ValueError(f"{owner}: x should have one step or more, got {tuple(x.shape)}")
 
 
 def past_end(owner: str, lengths: Any, N: int, T: int) -> Array:
-    """Whether step t, counted from zero, is past the end of sequence n: (N, T).
+    """Return whether step t, counted from zero, is past the end of sequence n: (N, T).
 
     >>> past_end("TimeLSTM", [1, 3], N=2, T=3)
     array([[False,  True,  True],
            [False, False, False]])
     """
     lengths = check_lengths(owner, lengths, N, T)
-    return xp.arange(T) >= lengths[:, None]
+    is_past: Array = xp.arange(T) >= lengths[:, None]
+    return is_past
 
 
 class EndedSteps(StepsAround):
@@ -72,7 +73,7 @@ class EndedSteps(StepsAround):
 
 
 def reverse_by_length(x: Array, lengths: Any = None) -> Array:
-    r"""Each sequence of a batch in reversed order; its padding stays behind it.
+    r"""Return each sequence of a batch in reversed order; its padding stays behind it.
 
     .. math:: y_{nt} = x_{n, L_n + 1 - t} \quad (t \le L_n), \qquad y_{nt} = x_{nt} \quad (t > L_n)
 

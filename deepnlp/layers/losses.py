@@ -8,11 +8,11 @@ with a target t (n,) that counts, of minus the logarithm of the target's probabi
           = log sum_j exp(s_nj) - s_n,t_n
     L = sum_n nll_n / M                                 over the n that count: a number
 
-The answer is ``ds = (p - onehot(t)) / M``: what was predicted, less what was the case. Descent
-raises the score of the target in proportion to what its probability lacks of one, and lowers each
-other score in proportion to its own probability. No slope of the softmax is left, which would be
-near zero where a prediction is sure: the surer it is and wrong, the larger the gradient. Hence each
-loss stands together with the function before it.
+The answer is ``ds = (p - onehot(t)) / M``: predicted minus actual. Gradient descent raises the
+target's score in proportion to 1 - p, and lowers each other score in proportion to its own
+probability. The slope of the softmax, which is near zero where a prediction is confident, has
+cancelled: a confident wrong prediction has a large gradient. That is why each loss is combined with
+the function before it.
 
 The file goes from the equations, :func:`softmax_nll` and :func:`softmax_nll_backward`, to the
 layers: :class:`SoftmaxWithLoss` of given scores, :class:`AffineSoftmaxWithLoss` of the scores
@@ -52,7 +52,7 @@ def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Any]:
 
 @back_of(softmax_nll)
 def softmax_nll_backward(s: Array, t: Array, saved: Any, dnll: Array) -> Array:
-    """Back through :func:`softmax_nll`: ds_nj = dnll_n (p_nj - [j = t_n]).
+    """Go back through :func:`softmax_nll`: ds_nj = dnll_n (p_nj - [j = t_n]).
 
     s is overwritten with p - onehot(t). Returned is the factor (n,) of each row, so that the
     gradient is ``factor[:, None] * s``; a product with ds can apply the factor to its other side.
@@ -66,13 +66,13 @@ def softmax_nll_backward(s: Array, t: Array, saved: Any, dnll: Array) -> Array:
 @kernel
 def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
     """:func:`softmax_nll` of the scores x W + b, (n, D) times (D, V), with nothing saved."""
-    nll, _ = plain_form(softmax_nll)(x @ W, b, t)
+    nll: Array = plain_form(softmax_nll)(x @ W, b, t)[0]
     return nll
 
 
 @kernel
 def rows_to_score(counts: Array) -> Any:
-    """Index of the rows whose scores are computed: all, since the others count zero times.
+    """Return the index of the rows to score: all, since ignored targets count zero times.
 
     A quick form may leave out the rows that do not count, where their number is known to the host.
     """
@@ -125,7 +125,8 @@ class SoftmaxWithLoss(Layer):
         nll, counts, saved = self._nll(logits, targets)
         M = number_that_count(counts, nll)
         self.save_for_backward(*saved, counts, M, logits.shape)
-        return xp.sum(nll * counts) / M
+        loss: Array = xp.sum(nll * counts) / M
+        return loss
 
     def losses(self, logits: Array, targets: Array) -> Array:
         """-log softmax(logits)[target] for each target, zero where it is ignored."""
@@ -133,7 +134,7 @@ class SoftmaxWithLoss(Layer):
         return (nll * counts).reshape(targets.shape)
 
     def _nll(self, logits: Array, targets: Array) -> tuple[Array, Array, tuple[Array, Array, Any]]:
-        """Losses (n,), whether each counts (n,), and what backward needs."""
+        """Return losses (n,), whether each counts (n,), and what backward needs."""
         self._expect("logits", logits, "... V", "floating-point numbers")
         t, counts = rows_that_count(self, targets, logits, logits.shape[-1])
         s = rows(logits).copy()  # the caller's array is not changed
@@ -148,7 +149,8 @@ class SoftmaxWithLoss(Layer):
         # nll_n = log sum_j exp s_nj - s_n,t: ds = factor * s, row by row, where s is now p - onehot
         factor = softmax_nll_backward(s, t, saved, dnll)
         s *= factor[:, None]
-        return s.reshape(shape)
+        ds: Array = s.reshape(shape)
+        return ds
 
 
 class AffineSoftmaxWithLoss(Layer):
@@ -213,7 +215,8 @@ class AffineSoftmaxWithLoss(Layer):
         """-log softmax(x W + b)[target] for each target, zero where it is ignored."""
         t, counts = self._targets(x, targets)
         b = None if self.b is None else self.b.value
-        return (affine_nll(rows(x), self.W.value, b, t) * counts).reshape(targets.shape)
+        losses: Array = affine_nll(rows(x), self.W.value, b, t) * counts
+        return losses.reshape(targets.shape)
 
     def forward(self, x: Array, targets: Array) -> Array:
         """L = mean of -log softmax(x W + b)[target]."""
@@ -223,12 +226,14 @@ class AffineSoftmaxWithLoss(Layer):
         x_n, t, counts = rows(x)[scored], t[scored], counts[scored]
         W, b = self.W.value, None if self.b is None else self.b.value
         if not keeping():
-            return xp.sum(affine_nll(x_n, W, b, t) * counts) / M
+            loss: Array = xp.sum(affine_nll(x_n, W, b, t) * counts) / M
+            return loss
         # s (n, V), for n rows of x
         s = self._workspace("s", (len(t), W.shape[1]), xp.result_type(x.dtype, W.dtype))
         nll, saved = softmax_nll(product(x_n, W, out=s), b, t)
         self.save_for_backward(x_n, s, t, counts, saved, M, scored, x.shape)
-        return xp.sum(nll * counts) / M
+        loss = xp.sum(nll * counts) / M
+        return loss
 
     def backward(self, dloss: Any = 1) -> Array:
         """dx = ds W^T, with ds = dloss (p - onehot(t)) / M, zero where the target is ignored."""
@@ -251,14 +256,14 @@ class AffineSoftmaxWithLoss(Layer):
         return dx
 
     def _targets(self, x: Array, targets: Array) -> tuple[Array, Array]:
-        """Targets (n,), zero where ignored, and whether each counts (n,)."""
+        """Return targets (n,), zero where ignored, and whether each counts (n,)."""
         D, V = self.W.shape
         self._expect("x", x, "... D", "floating-point numbers", D=D)
         return rows_that_count(self, targets, x, V)
 
 
 def rows_that_count(loss: Any, targets: Array, x: Array, V: int) -> tuple[Array, Array]:
-    """Targets (n,) of the rows of x, zero where the loss ignores them; whether each counts (n,)."""
+    """Return the targets (n,) of the rows of x, zero where ignored, and which count (n,)."""
     loss._expect("targets", targets, "...", "integers")
     loss._expect_exactly("targets", targets, "...", x.shape[:-1])
     t = targets.reshape(-1)
@@ -270,7 +275,8 @@ def rows_that_count(loss: Any, targets: Array, x: Array, V: int) -> tuple[Array,
 
 def number_that_count(counts: Array, x: Array) -> Array:
     """M, the number of targets that count, or 1 where none does."""
-    return xp.maximum(xp.sum(counts), 1).astype(x.real.dtype)
+    M: Array = xp.maximum(xp.sum(counts), 1)
+    return M.astype(x.real.dtype)
 
 
 class SigmoidWithLoss(Layer):
@@ -309,9 +315,11 @@ class SigmoidWithLoss(Layer):
         t = targets.astype(scores.real.dtype)
         check_range("SigmoidWithLoss", "targets", t, 0, 1)
         self.save_for_backward(scores, t)
-        return xp.sum(functions.softplus(scores) - t * scores) / max(1, scores.size)
+        loss: Array = xp.sum(functions.softplus(scores) - t * scores) / max(1, scores.size)
+        return loss
 
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (sigmoid(s) - t) / M."""
         s, t = self.saved()
-        return ((functions.sigmoid(s) - t) * (dloss / max(1, s.size))).astype(s.dtype, copy=False)
+        ds: Array = (functions.sigmoid(s) - t) * (dloss / max(1, s.size))
+        return ds.astype(s.dtype, copy=False)

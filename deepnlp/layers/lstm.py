@@ -33,15 +33,15 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import sigmoid, split_gates
 from deepnlp.kernels import Kernel, kernel
-from deepnlp.kernels.steps import New, PlainSteps, Steps
-from deepnlp.layers.recurrent import OneStep, Recurrent, States, TimeRecurrent
+from deepnlp.kernels.steps import New, PlainSteps, States, Steps
+from deepnlp.layers.recurrent import OneStep, Recurrent, TimeRecurrent
 from deepnlp.parameter import View
 
 LARGEST_BIAS = 1000.0  # far beyond the 30 or so at which a forget gate is open or shut for good
 
 
 def lstm_step(a: Array, h_prev: Array, c_prev: Array, Wh: Array) -> tuple[States, States]:
-    """One step: the equations above, where ``a`` holds x Wx + b (N, 4H) so far.
+    """Compute one step: the equations above, where ``a`` holds x Wx + b (N, 4H) so far.
 
     Gives the new state (h, c), each (N, H), and what the step back needs.
     """
@@ -57,7 +57,7 @@ def lstm_step(a: Array, h_prev: Array, c_prev: Array, Wh: Array) -> tuple[States
 
 
 def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[States, States]:
-    """Back through :func:`lstm_step`, from its last line to its first.
+    """Go back through :func:`lstm_step`, from its last line to its first.
 
     A name such as dh stands for dL/dh, the gradient of the loss L with respect to h. Takes dh and
     dc (N, H); dc is what comes from later steps. Gives da (N, 4H), in a tuple since other cells
@@ -87,21 +87,30 @@ def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[
     return (da,), (dh_prev, dc_prev)
 
 
+def check_forget_bias(owner: str, forget_bias: float) -> None:
+    """Raise an error where a bias is beyond all that a gate can tell apart."""
+    if not abs(forget_bias) <= LARGEST_BIAS:
+        raise ValueError(
+            f"{owner}: forget_bias should be from {-LARGEST_BIAS:g} to "
+            f"{LARGEST_BIAS:g}, got {forget_bias}"
+        )
+
+
 @kernel
 def lstm_steps(a: Array, start: States, Wh: Array, new: New) -> Steps:
-    """The steps through a sequence, for the loop over time, from a (T, N, 4H) and (h_0, c_0).
+    """Return the steps through a sequence from a (T, N, 4H) and (h_0, c_0).
 
     ``new(name, shape, dtype)`` gives memory.
     """
     return PlainSteps(lstm_step, lstm_step_backward, a, start, (Wh,), new)
 
 
-class _LSTMWeights(Recurrent):
+class LSTMWeights(Recurrent):
     """Weights of the four gates i, f, g, o, for one step and for T steps."""
 
     gates = "ifgo"
     _states = ("h", "c")
-    loop: Kernel | None = lstm_steps
+    loop: Kernel[..., Steps] | None = lstm_steps
     init_options: tuple[str, ...] = ("forget_bias",)
     Wx: View
 
@@ -117,7 +126,7 @@ class _LSTMWeights(Recurrent):
         scheme: str = "uniform",
         **options: Any,
     ) -> Self:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero but for the gate f.
+        """Draw fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero but for the gate f.
 
         Parameters
         ----------
@@ -136,11 +145,7 @@ class _LSTMWeights(Recurrent):
         layer = super().init(D, H, rng, dtype, scheme=scheme, **options)
         if forget_bias is None:
             forget_bias = 1.0 if scheme == "uniform" else 0.0
-        if not abs(forget_bias) <= LARGEST_BIAS:
-            raise ValueError(
-                f"{cls.__name__}: forget_bias should be from {-LARGEST_BIAS:g} to "
-                f"{LARGEST_BIAS:g}, got {forget_bias}"
-            )
+        check_forget_bias(cls.__name__, forget_bias)
         layer.b.value[H : 2 * H] = forget_bias  # the second block of b, that of the gate f
         return layer
 
@@ -149,7 +154,7 @@ class _LSTMWeights(Recurrent):
         return lstm_step, lstm_step_backward, (self.Wh.value,)
 
 
-class LSTM(_LSTMWeights, OneStep):
+class LSTM(LSTMWeights, OneStep):
     r"""One step of an LSTM.
 
     .. math::
@@ -194,7 +199,7 @@ class LSTM(_LSTMWeights, OneStep):
         return self._backward(dh, dc)
 
 
-class TimeLSTM(_LSTMWeights, TimeRecurrent):
+class TimeLSTM(LSTMWeights, TimeRecurrent):
     r"""An LSTM over T steps.
 
     .. math::

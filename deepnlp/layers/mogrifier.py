@@ -24,14 +24,14 @@ from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, sigmoid
 from deepnlp.backend.initialisers import drawn, fan_in_bound
 from deepnlp.backend.products import product
+from deepnlp.kernels.steps import States
 from deepnlp.layers.lstm import TimeLSTM, lstm_step, lstm_step_backward
-from deepnlp.layers.recurrent import States
 
 Rounds = Sequence[tuple[Array, Array]]  # L_i and R_i
 
 
 def mogrify(x: Array, h: Array, rounds: Rounds) -> tuple[Array, Array, list[Array]]:
-    """The rounds above: the new x and h, and of each round what opened the gate, was old, the gate.
+    """Compute the rounds above: the new x and h, and each round's opener, old value and gate.
 
     An even place in ``rounds`` changes x, an odd one h.
     """
@@ -48,7 +48,7 @@ def mogrify(x: Array, h: Array, rounds: Rounds) -> tuple[Array, Array, list[Arra
 def mogrify_backward(
     dx: Array, dh: Array, saved: list[Array], rounds: Rounds
 ) -> tuple[Array, Array, list[Array]]:
-    """Back through :func:`mogrify`: dx and dh of its inputs, and du of each round, u = by L R."""
+    """Go back through :func:`mogrify`: dx, dh, and du of each round, u = by L R."""
     gradients = [dx, dh]
     dus: list[Array] = []
     for i, (L, R) in reversed([*enumerate(rounds)]):
@@ -67,7 +67,7 @@ def mogrify_backward(
 def mogrifier_step(
     x: Array, h_prev: Array, c_prev: Array, Wx: Array, Wh: Array, b: Array, rounds: Rounds
 ) -> tuple[States, list[Any]]:
-    """One step: the rounds, and an LSTM's step with what they make of x and h_prev."""
+    """Compute one step: the rounds, and an LSTM's step with what they make of x and h_prev."""
     x, h, saved = mogrify(x, h_prev, rounds)
     states, of_lstm = lstm_step(x @ Wx + b, h, c_prev, Wh)
     return states, [x, h, *saved, of_lstm]
@@ -76,7 +76,7 @@ def mogrifier_step(
 def mogrifier_step_backward(
     dh: Array, dc: Array, saved: list[Any], Wx: Array, Wh: Array, _b: Array, rounds: Rounds
 ) -> tuple[list[Array], States]:
-    """Back through :func:`mogrifier_step`: dx, du of each round and da, and (dh_prev, dc_prev)."""
+    """Go back through :func:`mogrifier_step`: dx, du of each round, da, and (dh_prev, dc_prev)."""
     _, _, *of_rounds, of_lstm = saved
     (da,), (dh, dc_prev) = lstm_step_backward(dh, dc, of_lstm, Wh)
     dx, dh_prev, dus = mogrify_backward(da @ Wx.T, dh, of_rounds, rounds)
@@ -165,7 +165,7 @@ class TimeMogrifierLSTM(TimeLSTM):
         scheme: str = "uniform",
         **options: Any,
     ) -> Self:
-        """Fresh weights: as of an LSTM, and L and R from U(-1/sqrt(fan-in), 1/sqrt(fan-in)).
+        """Draw fresh weights: as of an LSTM, and L and R from U(-1/sqrt(fan-in), 1/sqrt(fan-in)).
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class TimeMogrifierLSTM(TimeLSTM):
         return layer
 
     def _input_product(self, x: Array) -> Array:
-        """The input as it is: x Wx + b is made in each step, of what the rounds make of x."""
+        """Return the input itself: each step computes x Wx + b, from what the rounds make of x."""
         return x.astype(xp.result_type(x.dtype, self.Wh.dtype), copy=False)
 
     def _input_product_backward(self, x: Array, da: Array) -> Array:

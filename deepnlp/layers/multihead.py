@@ -24,9 +24,10 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, check_number, xp
 from deepnlp.backend.functions import masked_softmax, softmax_grad
 from deepnlp.backend.products import TILE, batched_product, filled
+from deepnlp.backend.shapes import expect
 from deepnlp.backend.threads import slices
 from deepnlp.kernels import back_of, kernel
-from deepnlp.layer import Layer, expect, keeping, no_backward
+from deepnlp.layer import Layer, keeping, no_backward
 from deepnlp.layers.dense import Affine
 from deepnlp.layers.dropout import Dropout
 from deepnlp.layers.positions import RotaryPositions
@@ -39,7 +40,7 @@ KEYS = 64  # of a tile
 def attention(
     q: Array, k: Array, v: Array, hidden: Array | None, scale: float, noise: Array | None, y: Array
 ) -> Array:
-    """The weights a = softmax(scale q k^T) over the keys that are not hidden; y gets a v.
+    """Return the weights a = softmax(scale q k^T) over the keys that are not hidden; y gets a v.
 
     ``noise`` (N, heads, T, S), a mask of dropout, multiplies the weights by which v is read.
     """
@@ -83,8 +84,8 @@ def attention_by_tiles(
     queries = filled(q, 2, TILE).reshape(N, heads, -1, TILE, d)
     tiles = [slice(s, s + KEYS) for s in range(0, S, KEYS)]
     keys, values = (filled(each, 2, KEYS)[:, :, None] for each in (k, v))
-    z = [scale * xp.matmul(queries, keys[..., s, :].swapaxes(-1, -2)) for s in tiles]
-    z = xp.concatenate(z, axis=-1).reshape(N, heads, -1, len(tiles) * KEYS)[:, :, :T, :S]
+    scores = [scale * xp.matmul(queries, keys[..., s, :].swapaxes(-1, -2)) for s in tiles]
+    z = xp.concatenate(scores, axis=-1).reshape(N, heads, -1, len(tiles) * KEYS)[:, :, :T, :S]
     if hidden is not None:
         z = xp.where(hidden, -xp.inf, z)
     top = z.max(axis=-1, keepdims=True)
@@ -99,7 +100,7 @@ def attention_by_tiles(
 
 
 def _with_room(kept: Array, S: int) -> Array:
-    """A copy of keys or values (N, heads, room, d), with twice the room where it is below S."""
+    """Copy keys or values (N, heads, room, d), with twice the room where it is below S."""
     return xp.concatenate([kept, xp.zeros_like(kept)], axis=2) if kept.shape[2] < S else kept.copy()
 
 
@@ -116,7 +117,7 @@ def hidden_by(owner: Layer, mask: Array | None, N: int, T: int, S: int) -> Array
 
 
 class HeadedAttention(Layer):
-    """What both kinds share: all from queries, keys and values of heads to the output.
+    """The base of both kinds: from the heads' queries, keys and values to the output.
 
     Attributes
     ----------
@@ -143,15 +144,16 @@ class HeadedAttention(Layer):
         check_number(f"{owner}: scale", self.scale)
         self.dropout = Dropout(dropout, rng) if dropout else None
 
-    def _heads(self, x: Array) -> Any:
-        """The heads of what stands beside each other: (N, T, n D) to (n, N, heads, T, d), views."""
-        N, T, width = x.shape
-        return x.reshape(N, T, width // self.D, self.heads, self.d).transpose(2, 0, 3, 1, 4)
+    def _heads(self, x: Array, heads: int | None = None) -> Any:
+        """Split (N, T, n D) into the heads of its n parts, (n, N, heads, T, d), as views."""
+        (N, T, width), heads = x.shape, heads or self.heads
+        n = width // (heads * self.d)
+        return x.reshape(N, T, n, heads, self.d).transpose(2, 0, 3, 1, 4)
 
     def _attend(
         self, q: Array, k: Array, v: Array, hidden: Array | None, causal: bool = False
     ) -> Array:
-        """The output (N, T, D) of queries (N, heads, T, d), keys and values (N, heads, S, d).
+        """Compute the output (N, T, D) of queries (N, heads, T, d), and keys and values of S steps.
 
         Where no backward follows, a block of queries at a time.
         """
@@ -196,7 +198,7 @@ class HeadedAttention(Layer):
         return beside
 
     def _one_query(self, q: Array, k: Array, v: Array, hidden: Array | None) -> Array:
-        """The output (N, D) of one query (N, heads, 1, d) each."""
+        """Return the output (N, D) of one query (N, heads, 1, d) each."""
         with no_backward():
             return self._attend(q, k, v, hidden)[:, 0]
 
@@ -209,9 +211,12 @@ class MultiHeadAttention(HeadedAttention):
         a &= \mathrm{softmax}(\mathrm{scale} \cdot q k^T + \text{mask}), \qquad y = a v \\
         \mathrm{output} &= (y_1, \dots, y_{heads}) W_o + b_o
 
+    With fewer heads of keys and values than of queries, ``kv_heads``, each serves a group of
+    neighbouring queries, and a state is so much smaller.
+
     Parameters
     ----------
-    W : Parameter, View, or array (D, 3D)
+    W : Parameter, View, or array (D, 3D), or (D, D + 2 kv_heads d)
         What makes queries, keys and values, beside each other.
     b : Parameter or array (3D,) or None
     Wo : Parameter, View, or array (D, D)
@@ -229,6 +234,8 @@ class MultiHeadAttention(HeadedAttention):
     room : int
         Places that a fresh state has room for; it is doubled when they are taken.
     rng : numpy.random.Generator, optional
+    kv_heads : int, optional
+        Heads of keys and values, which divide ``heads``; as many by default.
 
     Notes
     -----
@@ -236,14 +243,14 @@ class MultiHeadAttention(HeadedAttention):
     True where a place may be looked at; it gives (N, T, D) and saves x, q, k, v and the weights. A
     query that may look nowhere reads zeros. Where no backward follows, scores are held for a block
     of queries at a time. The state of a step are the keys and values so far, each
-    (N, heads, room, d), how many of them the state has in use, (N,), and how many are written,
+    (N, kv_heads, room, d), how many of them the state has in use, (N,), and how many are written,
     (N,), since states that follow from each other share their memory. Vaswani et al. 2017, eq. 1
-    and section 3.2.2.
+    and section 3.2.2; Ainslie et al. 2023 (grouped queries).
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, or D is no multiple of the heads.
+        If the shapes do not fit, D is no multiple of the heads, or these not of ``kv_heads``.
 
     Examples
     --------
@@ -271,11 +278,21 @@ class MultiHeadAttention(HeadedAttention):
         dropout: float = 0.0,
         room: int = 64,
         rng: Rng = None,
+        kv_heads: int | None = None,
     ) -> None:
         self.qkv = Affine(W, b)
         super().__init__(Wo, bo, heads, scale, dropout, rng)
-        if self.qkv.W.shape != (self.D, 3 * self.D):
-            expected = f"(D, 3D) = {(self.D, 3 * self.D)}"
+        self.kv_heads = heads if kv_heads is None else kv_heads
+        check_number("MultiHeadAttention: kv_heads", self.kv_heads, whole=True, low=1)
+        if heads % self.kv_heads:
+            raise ValueError(
+                f"MultiHeadAttention: kv_heads should divide the {heads} heads, got {kv_heads}"
+            )
+        self.group = heads // self.kv_heads  # queries of a key
+        width = self.D + 2 * self.kv_heads * self.d
+        if self.qkv.W.shape != (self.D, width):
+            letters = "(D, 3D)" if self.group == 1 else "(D, D + 2 kv_heads d)"
+            expected = f"{letters} = {(self.D, width)}"
             raise ValueError(
                 f"MultiHeadAttention: W should have shape {expected}, got {self.qkv.W.shape}"
             )
@@ -292,7 +309,7 @@ class MultiHeadAttention(HeadedAttention):
         bias: bool = True,
         **options: Any,
     ) -> Self:
-        """Fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
+        """Draw fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
 
         Parameters
         ----------
@@ -305,17 +322,27 @@ class MultiHeadAttention(HeadedAttention):
             Other arguments of the constructor.
         """
         check_number(f"{cls.__name__}: D", D, whole=True, low=1)
-        qkv, output = (Affine.init(D, n * D, rng, dtype, bias) for n in (3, 1))
+        width = D + 2 * D * (options.get("kv_heads") or heads) // max(1, heads)
+        qkv, output = (Affine.init(D, M, rng, dtype, bias) for M in (width, D))
         return cls(qkv.W, qkv.b, output.W, output.b, heads, rng=rng, **options)
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
-        """The output (N, T, D) of self-attention."""
+        """Return the output (N, T, D) of self-attention."""
         N, T, _ = x.shape
-        q, k, v = self._heads(self.qkv.forward(x))
+        q, k, v = self._parts(self.qkv.forward(x))
         if self.rotary is not None:
             places = xp.arange(T)
             q, k = self.rotary.at(q, places), self.rotary.at(k, places)
+        k, v = self._served(k), self._served(v)
         return self._attend(q, k, v, hidden_by(self, mask, N, T, T), self.causal)
+
+    def _parts(self, x: Array) -> list[Array]:
+        """q (N, heads, T, d), k and v (N, kv_heads, T, d), views."""
+        return [*self._heads(x[..., : self.D]), *self._heads(x[..., self.D :], self.kv_heads)]
+
+    def _served(self, k: Array) -> Array:
+        """Keys or values, each as often as there are queries in its group: (N, heads, S, d)."""
+        return k if self.group == 1 else xp.repeat(k, self.group, axis=1)
 
     def backward(self, doutput: Array) -> Array:
         """dx: through the output, the average, the softmax and the scores to q, k and v."""
@@ -323,25 +350,30 @@ class MultiHeadAttention(HeadedAttention):
         if self.rotary is not None:  # turned by t steps: turned back
             for turned in self._heads(dqkv)[:2]:
                 turned[...] = self.rotary.at(turned, -xp.arange(turned.shape[2]))
+        if self.group > 1:  # a key served all queries of its group
+            N, T, _ = dqkv.shape
+            dkv = dqkv[..., self.D :].reshape(N, T, 2, self.kv_heads, self.group, self.d)
+            dkv = dkv.sum(axis=4).reshape(N, T, 2 * self.kv_heads * self.d)
+            dqkv = xp.concatenate([dqkv[..., : self.D], dkv], axis=2)
         # q, k, v = x W + b
         return self.qkv.backward(dqkv)
 
     def start(self, N: int) -> tuple[Array, ...]:
-        """Room for keys and values (N, heads, room, d), and none of them in use or written."""
-        shape = (N, self.heads, self.room, self.d)
+        """Room for keys and values (N, kv_heads, room, d), none of them in use or written."""
+        shape = (N, self.kv_heads, self.room, self.d)
         dtype = self.qkv.W.dtype
         counts = (xp.zeros(N, dtype="int64") for _ in range(2))
         return xp.zeros(shape, dtype), xp.zeros(shape, dtype), *counts
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """The output (N, D) at the next place, which sees itself and those before."""
+        """Return the output (N, D) at the next place, which sees itself and those before."""
         self._expect("x", x, "N D", D=self.D)
         if not self.causal:
             raise TypeError(f"{type(self).__name__}: a step sees what came before: causal=True")
         keys, values, t, written = self.start(len(x)) if state is None else state
         first, last = (int(t.min()), int(t.max())) if len(x) else (0, 0)
         with no_backward():
-            q, k, v = self._heads(self.qkv.forward(x[:, None]))
+            q, k, v = self._parts(self.qkv.forward(x[:, None]))
         if self.rotary is not None:
             q, k = (self.rotary.at(each, t[:, None, None]) for each in (q, k))
         # Several steps may begin with one state. The first writes behind what the state has in use,
@@ -359,7 +391,8 @@ class MultiHeadAttention(HeadedAttention):
         S, hidden = last + 1, None
         if first < last:
             hidden = (xp.arange(S) > t[:, None])[:, None, None]
-        y = self._one_query(q, keys[:, :, :S], values[:, :, :S], hidden)
+        seen = self._served(keys[:, :, :S]), self._served(values[:, :, :S])
+        y = self._one_query(q, *seen, hidden)
         return y, (keys, values, t + 1, written)
 
 
@@ -442,7 +475,7 @@ class CrossAttention(HeadedAttention):
         bias: bool = True,
         **options: Any,
     ) -> Self:
-        """Fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
+        """Draw fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
 
         Parameters
         ----------
@@ -459,7 +492,7 @@ class CrossAttention(HeadedAttention):
         return cls(*weights, heads, rng=rng, **options)
 
     def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:
-        """The output (N, T, D) of attention to a memory."""
+        """Return the output (N, T, D) of attention to a memory."""
         hidden = hidden_by(self, mask, len(x), x.shape[1], memory.shape[1])
         (q,) = self._heads(self.query.forward(x))
         k, v = self._heads(self.memory.forward(memory))
@@ -472,7 +505,7 @@ class CrossAttention(HeadedAttention):
         return self.query.backward(dquery), self.memory.backward(dmemory)
 
     def begin(self, memory: Array, mask: Array | None = None) -> tuple[Array, ...]:
-        """The state of steps that read a memory: keys and values, and where they are hidden."""
+        """Return the state of steps that read a memory: keys, values, and the hidden places."""
         N, S, _ = memory.shape
         hidden = hidden_by(self, mask, N, 1, S)
         with no_backward():
@@ -480,7 +513,7 @@ class CrossAttention(HeadedAttention):
         return k, v, xp.zeros((N, 1, 1, S), dtype=bool) if hidden is None else hidden
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """The output (N, D) of one query for each text; the state stays."""
+        """Return the output (N, D) of one query for each text; the state stays."""
         self._expect("x", x, "N D", D=self.D)
         k, v, hidden = state
         with no_backward():

@@ -14,7 +14,7 @@ def dots(h: Array, y: Array) -> Array:
 
 
 def dots_backward(ds: Array, h: Array, y: Array, dy: Array) -> Array:
-    """Back through :func:`dots`: dh (N, B, D); dy (N, K, D) is written."""
+    """Go back through :func:`dots`: dh (N, B, D); dy (N, K, D) is written."""
     # s = h y^T: dy = ds^T h, dh = ds y; of one row or one id these are outer products
     ds_T, (_, B, K) = ds.transpose(0, 2, 1), ds.shape
     (xp.multiply if B == 1 else xp.matmul)(ds_T, h, out=dy)
@@ -176,7 +176,8 @@ class NegativeSamplingLoss(Layer):
         s, s_z = dots(h_t, y), dots(h_z, z)
         M = xp.maximum(xp.sum(a), 1)
         self.save_for_backward((h_t, y, s, a, t), (h_z, z, s_z, c, negatives), M, h.shape)
-        return (xp.sum(a * functions.softplus(-s)) + xp.sum(c * functions.softplus(s_z))) / M
+        L: Array = (xp.sum(a * functions.softplus(-s)) + xp.sum(c * functions.softplus(s_z))) / M
+        return L
 
     def backward(self, dloss: Any = 1) -> Array:
         """dh from targets and negatives: ds = a (sigmoid(s) - 1) / M, ds' = c sigmoid(s') / M."""
@@ -196,7 +197,7 @@ class NegativeSamplingLoss(Layer):
     def _weights(
         self, targets: Array, negatives: Array, pairs: Array | None, dtype: Any
     ) -> tuple[Array, Array]:
-        """Weights a of the targets (N, B), or of pairs (N, B, J), and c of negatives (N, B, K)."""
+        """Return weights a of targets (N, B), or pairs (N, B, J), and c of negatives (N, B, K)."""
         share = (self.negatives or negatives.shape[1]) / negatives.shape[1]  # m / K
         counts = (targets != IGNORED).astype(dtype)
         targets = targets if targets.ndim == 2 else targets[:, None]
@@ -207,7 +208,7 @@ class NegativeSamplingLoss(Layer):
         return a, share * (a @ other.astype(dtype))
 
     def _check(self, h: Array, targets: Array, negatives: Array, pairs: Array | None) -> None:
-        """The shapes, and the types of the ids; their range is checked when they are looked up."""
+        """Check shapes and types of the ids; their range is checked when they are looked up."""
         D = self.W.shape[1]
         letters = "N D" if pairs is None and getattr(h, "ndim", 2) < 3 else "N B D"
         self._expect("h", h, letters, "floating-point numbers", D=D)

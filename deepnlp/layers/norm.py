@@ -81,7 +81,7 @@ class LayerNorm(Layer):
 
     @classmethod
     def init(cls, D: int, bias: bool = True, dtype: Any = "float32") -> LayerNorm:
-        """A gain of one, and a bias of zero, for each of D entries."""
+        """Return a gain of one, and a bias of zero, for each of D entries."""
         check_number(f"{cls.__name__}: D", D, whole=True, low=1)
         b = Parameter.zeros(D, dtype=dtype, name="b") if bias else None
         return cls(Parameter(xp.ones(D, dtype=dtype), "g"), b)
@@ -144,7 +144,7 @@ class RMSNorm(Layer):
 
     @classmethod
     def init(cls, D: int, dtype: Any = "float32") -> RMSNorm:
-        """A gain of one for each of D entries."""
+        """Return a gain of one for each of D entries."""
         check_number(f"{cls.__name__}: D", D, whole=True, low=1)
         return cls(Parameter(xp.ones(D, dtype=dtype), "g"))
 
@@ -153,7 +153,8 @@ class RMSNorm(Layer):
         r = 1 / xp.sqrt((x * x).mean(axis=-1, keepdims=True) + self.eps)  # (..., 1)
         n = x * r
         self.save_for_backward(n, r)
-        return self.g.value * n
+        y: Array = self.g.value * n
+        return y
 
     def backward(self, dy: Array) -> Array:
         """dx = r (dn - n mean(dn * n)), with dn = g dy; dg = the sum of dy * n over the vectors."""
@@ -162,4 +163,5 @@ class RMSNorm(Layer):
         self.g.accumulate(column_sums(rows(dy * n)))
         dn = self.g.value * dy
         # n = x r, and r = (mean(x^2) + eps)^(-1/2) gives dr/dx = -r^2 n / D
-        return r * (dn - n * (dn * n).mean(axis=-1, keepdims=True))
+        dx: Array = r * (dn - n * (dn * n).mean(axis=-1, keepdims=True))
+        return dx

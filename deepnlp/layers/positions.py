@@ -15,7 +15,7 @@ from deepnlp.parameter import Parameter
 
 
 class Positions(Layer):
-    """What all kinds share: the places of a forward, and steps whose state is the place."""
+    """The base of all kinds: the places of a forward, and steps whose state is the place."""
 
     D: int
 
@@ -35,7 +35,7 @@ class Positions(Layer):
         return dy
 
     def start(self, N: int) -> Array:
-        """The place (N,) of the next step of each sequence: the first."""
+        """Return the place (N,) of the next step of each sequence: the first."""
         return xp.zeros(N, dtype="int64")
 
     def step(self, x: Array, state: Array | None = None) -> tuple[Array, Array]:
@@ -82,7 +82,7 @@ class PositionalEmbedding(Positions):
 
     @classmethod
     def init(cls, C: int, D: int, rng: Rng = None, dtype: Any = "float32") -> Self:
-        """Fresh weights from N(0, 0.02^2) for C places and D numbers each.
+        """Draw fresh weights from N(0, 0.02^2) for C places and D numbers each.
 
         Parameters
         ----------
@@ -148,7 +148,8 @@ class SinusoidalPositions(Positions):
         """y = x + P_t, with sines in the even columns and cosines in the odd ones."""
         angles = t[:, None] * 10000.0 ** (-2 * xp.arange((self.D + 1) // 2) / self.D)
         P = xp.stack([xp.sin(angles), xp.cos(angles)], axis=2).reshape(len(t), 2 * angles.shape[1])
-        return x + P[:, : self.D].astype(x.real.dtype)
+        y: Array = x + P[:, : self.D].astype(x.real.dtype)
+        return y
 
 
 class RotaryPositions(Positions):
@@ -203,7 +204,7 @@ class RotaryPositions(Positions):
         return self.at(dy, -t)
 
     def at(self, x: Array, t: Array) -> Array:
-        """The vectors x (..., D) turned by t steps, of the shape (...) or one that broadcasts."""
+        """Turn the vectors x (..., D) by t steps, of the shape (...) or one that broadcasts."""
         m = self.D // 2
         angles = t[..., None] * self.base ** (-2 * asarray(range(m)) / self.D)
         dtype = x.real.dtype if x.dtype.kind in "fc" else angles.dtype

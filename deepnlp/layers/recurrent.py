@@ -1,4 +1,4 @@
-"""What recurrent layers share: their weights, the loop over time, and the state between calls.
+"""The base of recurrent layers: weights, the loop over time, and the state between calls.
 
 The loop over time stands here once, in the forward and the backward of :class:`TimeRecurrent`. A
 cell (``rnn.py``, ``lstm.py``, ``gru.py``, ``deep.py``) is what happens at one step and one step
@@ -45,8 +45,9 @@ class Recurrent(Layer):
     """
 
     gates = "h"
+    H: int
     products: Mapping[str, int] = MappingProxyType({})
-    loop: Kernel | None = None
+    loop: Kernel[..., Steps] | None = None
     init_options: tuple[str, ...] = ()
     _gradients: int | Sequence[int] = 1  # arrays that a step back gives first: see Steps
     _states: tuple[str, ...] = ("h",)
@@ -74,7 +75,7 @@ class Recurrent(Layer):
         scheme: str = "uniform",
         **options: Any,
     ) -> Self:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
+        """Draw fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
 
         Parameters
         ----------
@@ -108,7 +109,7 @@ class Recurrent(Layer):
     def _accumulate_recurrent(
         self, h_prev: Array, da: Sequence[Array], saved: Callable[..., Array]
     ) -> None:
-        """The gradients of the recurrent weights, from the rows of one step or of all.
+        """Accumulate the gradients of the recurrent weights, from the rows of one step or of all.
 
         ``saved(k)`` gives the rows of number k of what the steps saved.
         """
@@ -124,13 +125,25 @@ class Recurrent(Layer):
             dWh.append(product(left.T, da[-1][:, start:end]))
         self.Wh.accumulate(xp.concatenate(dWh, axis=1))
 
+    @property
+    def state_size(self) -> int:
+        """Numbers of a state: H, where the output is the state."""
+        return self.H
+
+    def _expect_state(self, name: str, state: Any, **sizes: Any) -> None:
+        """Check a state (N, H), or its gradient; (N, M) where a state is not an output."""
+        letter = "H" if self.state_size == self.H else "M"
+        sizes[letter] = self.state_size
+        self._expect(name, state, f"N {letter}", **sizes)
+
     def start(self, N: int) -> States:
-        """A state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
+        """Return a state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
         check_shape((N,))
-        return tuple(xp.zeros((N, self.H), dtype=self.Wh.dtype) for _ in self._states)
+        dtype = xp.result_type(*(weight.dtype for weight in self.parameters()))
+        return tuple(xp.zeros((N, self.state_size), dtype=dtype) for _ in self._states)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step from a given state: (N, D) to h (N, H) and the state after it.
+        """Compute one step from a given state: (N, D) to h (N, H) and the state after it.
 
         Nothing is saved for a backward or carried to the next call.
         """
@@ -150,7 +163,7 @@ class Recurrent(Layer):
         return a.astype(xp.result_type(a.dtype, self.Wh.dtype), copy=False)
 
     def _input_product_backward(self, x: Array, da: Array) -> Array:
-        """Back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
+        """Go back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
         # a = x Wx + b
         self.b.accumulate(column_sums(da))
         if self.Wx is None:
@@ -162,16 +175,17 @@ class Recurrent(Layer):
         """Check the inputs of a one-step layer."""
         self._expect("x", x, "N D", D=self.D)
         for name, state in states.items():
-            self._expect(name, state, "N H", N=x.shape[0], H=self.H)
+            self._expect_state(name, state, N=x.shape[0])
 
 
 class OneStep(Recurrent):
     """A recurrent layer of one step: from x (N, D) and the states before to those after it."""
 
     def _forward(self, x: Array, *states: Array) -> States:
-        """The new states."""
+        """Return the new states."""
         self._expect_step(x, **{f"{name}_prev": s for name, s in zip(self._states, states)})
         step, _, weights = self.formula()
+        after: States
         after, saved = step(self._input_product(x), *states, *weights)
         self.save_for_backward(x, states[0], saved)
         return after
@@ -180,7 +194,7 @@ class OneStep(Recurrent):
         """dx and the gradients with respect to the states before; those of the weights add up."""
         x, h_prev, saved = self.saved()
         for name, gradient in zip(self._states, dstates):
-            self._expect(f"d{name}", gradient, "N H", N=x.shape[0], H=self.H)
+            self._expect_state(f"d{name}", gradient, N=x.shape[0])
         _, step_backward, weights = self.formula()
         da, before = step_backward(*dstates, saved, *weights)
         # a = x Wx + h_prev Wh + b: x and h_prev each have a row of their own; the N rows share the
@@ -209,6 +223,8 @@ class TimeRecurrent(Recurrent):
         the state at the end of sequence n.
     dh0 : array (N, H) or None
         After backward: the gradient with respect to the state the forward started from.
+    shows_state : bool
+        Whether the output is the state h.
     watch : callable or None
         An observer, such as :mod:`deepnlp.gradflow`. Backward calls ``watch(t, x_t, h_prev, dh)``
         at each step, last step first, with the gradient with respect to h_t; an LSTM adds
@@ -216,6 +232,7 @@ class TimeRecurrent(Recurrent):
         only be read.
     """
 
+    shows_state = True
     watch: Callable[..., None] | None = None
     h: Array | None
     c: Array | None = None  # only an LSTM has a memory cell
@@ -230,7 +247,7 @@ class TimeRecurrent(Recurrent):
     # --- The loop over time -------------------------------------------------------------------
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
-        """All states h_1 ... h_T from all inputs x_1 ... x_T.
+        """Return all states h_1 ... h_T from all inputs x_1 ... x_T.
 
         Parameters
         ----------
@@ -310,7 +327,7 @@ class TimeRecurrent(Recurrent):
             setattr(self, f"d{name}0", gradient)
 
     def _steps(self, a: Array, start: States) -> Steps:
-        """The steps of this cell from a = x Wx + b (T, N, G H), which they may overwrite."""
+        """Return the steps of this cell from a = x Wx + b (T, N, G H), which they may overwrite."""
         step, step_backward, weights = self.formula()
         if self.loop is not None and self.loop.formula.holds(step, step_backward):
             return self.loop(a, start, *weights, self._workspace)
@@ -318,7 +335,7 @@ class TimeRecurrent(Recurrent):
         return PlainSteps(*cell, self._gradients)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step from a given state: (N, D) to h (N, H) and the state after it.
+        """Compute one step from a given state: (N, D) to h (N, H) and the state after it.
 
         Nothing is saved for a backward or carried to the next call.
         """
@@ -339,19 +356,19 @@ class TimeRecurrent(Recurrent):
         return y[:, 0], twin.state
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
-        """Gradients with respect to the final state: zeros where none are given."""
-        final = {name: xp.zeros((N, self.H), dtype=dtype) for name in self._states}
+        """Return gradients with respect to the final state: zeros where none are given."""
+        final = {name: xp.zeros((N, self.state_size), dtype=dtype) for name in self._states}
         for name, gradient in self._by_name("d", N, dh, dc).items():
             final[name] += gradient
         return tuple(final.values())
 
     def _by_name(self, prefix: str, N: int, h: Any, c: Any) -> dict[str, Array]:
-        """The states, or their gradients, that are given, (N, H) each."""
+        """Return the states, or their gradients, that are given, (N, H) each."""
         given = {name: array for name, array in (("h", h), ("c", c)) if array is not None}
         if not given.keys() <= set(self._states):
             raise ValueError(f"{type(self).__name__}: has no memory cell c, only h")
         for name, array in given.items():
-            self._expect(prefix + name, array, "N H", N=N, H=self.H)
+            self._expect_state(prefix + name, array, N=N)
         return given
 
     # --- The state between calls ---------------------------------------------------------------
@@ -372,7 +389,7 @@ class TimeRecurrent(Recurrent):
         return self
 
     def first_h(self, N: int, dtype: Any) -> Array:
-        """The state h (N, H) from which the next forward over a batch of N starts."""
+        """Return the state h (N, H) from which the next forward over a batch of N starts."""
         return self._start(N, dtype)[0]
 
     def keep_state(self) -> None:
@@ -393,17 +410,17 @@ class TimeRecurrent(Recurrent):
         ValueError
             If a shape is wrong, or there is a c where the layer has no memory cell.
         """
-        self._expect("h", h, "N H", H=self.H)
+        self._expect_state("h", h)
         given = self._by_name("", len(h), h, c)
         for name in self._states:
             setattr(self, name, given.get(name, xp.zeros_like(h)).copy())
         self._given = True
 
     def _start(self, N: int, dtype: Any) -> States:
-        """The states a forward over a batch of N starts from."""
+        """Return the states a forward over a batch of N starts from."""
         claim(self, "forward")  # it ends in a state that it carries
         if self.h is None or not (self.stateful or self._given):
-            return tuple(xp.zeros((N, self.H), dtype=dtype) for _ in self._states)
+            return tuple(xp.zeros((N, self.state_size), dtype=dtype) for _ in self._states)
         for name, state in zip(self._states, self.state, strict=True):
             if state.shape[0] != N:
                 raise ValueError(
@@ -430,11 +447,12 @@ class TimeRecurrent(Recurrent):
     def _check_own_state(self, state: dict[str, Any]) -> None:
         arrays = [state[name] for name in self._states if state[name] is not None]
         shapes = [tuple(getattr(array, "shape", ())) for array in arrays]
-        fit = all(len(shape) == 2 and shape == (shapes[0][0], self.H) for shape in shapes)
+        fit = all(len(shape) == 2 and shape == (shapes[0][0], self.state_size) for shape in shapes)
         if state["given"] not in (0, 1) or len(arrays) not in (0, len(self._states)) or not fit:
             raise ValueError(
                 f"{type(self).__name__}: a carried state should have all of {self._states}, "
-                f"or none, and each should have shape (N, H) with H = {self.H}, got {shapes}"
+                f"or none, and each should have shape (N, H) with H = {self.state_size}, "
+                f"got {shapes}"
             )
 
     def _set_own_state(self, state: dict[str, Any]) -> None:

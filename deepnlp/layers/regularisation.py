@@ -48,13 +48,15 @@ class ActivationRegularisation(Layer):
     def forward(self, h: Array) -> Array:
         """L = alpha mean(h^2)."""
         self.save_for_backward(h)
-        return self.alpha * xp.sum(h * h) / max(1, h.size)
+        loss: Array = self.alpha * xp.sum(h * h) / max(1, h.size)
+        return loss
 
     def backward(self, dloss: Any = 1) -> Array:
         """dh = dloss 2 alpha h / M."""
         (h,) = self.saved()
         # L = alpha / M sum h^2
-        return (h * (dloss * 2 * self.alpha / max(1, h.size))).astype(h.dtype, copy=False)
+        dh: Array = h * (dloss * 2 * self.alpha / max(1, h.size))
+        return dh.astype(h.dtype, copy=False)
 
 
 class TemporalActivationRegularisation(Layer):
@@ -102,7 +104,8 @@ class TemporalActivationRegularisation(Layer):
         """L = beta mean((h_t - h_(t-1))^2)."""
         d = h[:, 1:] - h[:, :-1]
         self.save_for_backward(h, d)
-        return self.beta * xp.sum(d * d) / max(1, d.size)
+        loss: Array = self.beta * xp.sum(d * d) / max(1, d.size)
+        return loss
 
     def backward(self, dloss: Any = 1) -> Array:
         """dh from the differences on both sides of each step."""
@@ -110,7 +113,7 @@ class TemporalActivationRegularisation(Layer):
         # L = beta / M sum d^2
         dd = d * (dloss * 2 * self.beta / max(1, d.size))
         # d_t = h_t - h_(t-1)
-        dh = xp.zeros_like(h)
+        dh: Array = xp.zeros_like(h)
         dh[:, 1:] += dd
         dh[:, :-1] -= dd
         return dh

@@ -21,14 +21,14 @@ from typing import Any
 from deepnlp.backend import Array, xp
 from deepnlp.backend.functions import relu, relu_grad, tanh_grad
 from deepnlp.kernels import kernel
-from deepnlp.kernels.steps import New, PlainSteps, Steps
-from deepnlp.layers.recurrent import OneStep, Recurrent, States, TimeRecurrent
+from deepnlp.kernels.steps import New, PlainSteps, States, Steps
+from deepnlp.layers.recurrent import OneStep, Recurrent, TimeRecurrent
 
 ACTIVATIONS = ("tanh", "relu")
 
 
 def rnn_step(a: Array, h_prev: Array, Wh: Array, activation: str) -> tuple[States, States]:
-    """One step from the input's part a = x Wx + b, (N, H): the equations above.
+    """Compute one step from the input's part a = x Wx + b, (N, H): the equations above.
 
     Gives the new state (h,), (N, H), and what the step back needs.
     """
@@ -40,7 +40,7 @@ def rnn_step(a: Array, h_prev: Array, Wh: Array, activation: str) -> tuple[State
 def rnn_step_backward(
     dh: Array, saved: States, Wh: Array, activation: str
 ) -> tuple[States, States]:
-    """Back through :func:`rnn_step`, last line first: da and dh_prev (N, H) from dh (N, H)."""
+    """Go back through :func:`rnn_step`, last line first: da and dh_prev (N, H) from dh (N, H)."""
     (h,) = saved
     # h = f(a): dh times the slope of f, which its value h tells
     da = dh * (tanh_grad(h) if activation == "tanh" else relu_grad(h))
@@ -51,11 +51,11 @@ def rnn_step_backward(
 
 @kernel
 def rnn_steps(a: Array, start: States, Wh: Array, activation: str, new: New) -> Steps:
-    """The steps through one sequence, for the loop over time."""
+    """Return the steps through one sequence, for the loop over time."""
     return PlainSteps(rnn_step, rnn_step_backward, a, start, (Wh, activation), new)
 
 
-class _RNNWeights(Recurrent):
+class RNNWeights(Recurrent):
     """Weights and function of a simple recurrent layer, for one step and for T steps."""
 
     loop = rnn_steps
@@ -73,7 +73,7 @@ class _RNNWeights(Recurrent):
         return rnn_step, rnn_step_backward, (self.Wh.value, self.activation)
 
 
-class RNN(_RNNWeights, OneStep):
+class RNN(RNNWeights, OneStep):
     r"""One step of a simple recurrent layer.
 
     .. math:: h = f(x W_x + h_{prev} W_h + b)
@@ -116,7 +116,7 @@ class RNN(_RNNWeights, OneStep):
         return self._backward(dh)
 
 
-class TimeRNN(_RNNWeights, TimeRecurrent):
+class TimeRNN(RNNWeights, TimeRecurrent):
     r"""A simple recurrent layer over T steps.
 
     .. math:: h_t = f(x_t W_x + h_{t-1} W_h + b), \qquad t = 1, \dots, T

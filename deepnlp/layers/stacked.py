@@ -4,11 +4,12 @@ from itertools import pairwise
 from typing import Any
 
 from deepnlp.backend import Array, Rng
+from deepnlp.kernels.steps import States
 from deepnlp.layer import Layer, Sequential, check_layers
 from deepnlp.layers.bidirectional import TimeBidirectional
 from deepnlp.layers.dropout import TimeDropout
 from deepnlp.layers.lengths import check_lengths
-from deepnlp.layers.recurrent import States, TimeRecurrent
+from deepnlp.layers.recurrent import TimeRecurrent
 
 
 class TimeStacked(Layer):
@@ -82,7 +83,7 @@ class TimeStacked(Layer):
         self.D, self.H = layers[0].D, layers[-1].H
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
-        """The states of the last layer (N, T, H)."""
+        """Return the states of the last layer (N, T, H)."""
         lengths = check_lengths("TimeStacked", lengths, *x.shape[:2])
         self.save_for_backward()
         for layer, dropout in self._with_dropout():
@@ -98,7 +99,7 @@ class TimeStacked(Layer):
         return dhs
 
     def _with_dropout(self) -> list[tuple[Any, Layer]]:
-        """Each layer with what stands before it: dropout, or nothing, a Sequential of no layers."""
+        """Pair each layer with the dropout before it, or with a Sequential of no layers."""
         none_between = [Sequential() for _ in self.layers[1:]]
         return [*zip(self.layers, [Sequential(), *(self.dropouts or none_between)], strict=True)]
 
@@ -106,12 +107,12 @@ class TimeStacked(Layer):
 
     @property
     def state(self) -> list[States]:
-        """Of each layer (h,), or of an LSTM (h, c)."""
+        """The states of all layers: (h,) each, or (h, c) of an LSTM."""
         return [layer.state for layer in self.layers]
 
     @property
     def dstate0(self) -> list[States]:
-        """Of each layer the gradients with respect to the state at the start."""
+        """The gradients with respect to the first state of each layer."""
         return [layer.dstate0 for layer in self.layers]
 
     @property
@@ -130,11 +131,11 @@ class TimeStacked(Layer):
             layer.keep_state()
 
     def start(self, N: int) -> list[States]:
-        """States of zeros, a tuple for each layer."""
+        """Return states of zeros, a tuple for each layer."""
         return [layer.start(N) for layer in self.layers]
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step of every layer in turn: (N, D) to (N, H)."""
+        """Compute one step of every layer in turn: (N, D) to (N, H)."""
         state = list(self.start(len(x)) if state is None else state)
         for k, (layer, dropout) in enumerate(self._with_dropout()):
             x, state[k] = layer.step(dropout.step(x)[0], state[k])

@@ -93,12 +93,14 @@ class FeedForward(Sequential):
     def forward(self, x: Array) -> Array:
         """y = f(x W1 + b1) W2 + b2."""
         self.save_for_backward()
-        return super().forward(x)
+        y: Array = super().forward(x)
+        return y
 
     def backward(self, dy: Array) -> Array:
         """dx: back through the second map, f and the first map."""
         self.saved()
-        return super().backward(dy)
+        dx: Array = super().backward(dy)
+        return dx
 
     @classmethod
     def init(
@@ -110,7 +112,7 @@ class FeedForward(Sequential):
         dtype: Any = "float32",
         bias: bool = True,
     ) -> Self:
-        """Fresh weights: matrices from U(-1/sqrt(n), 1/sqrt(n)) with n the fan-in, biases zero.
+        """Draw fresh weights: matrices from U(-1/sqrt(n), 1/sqrt(n)), n the fan-in, biases zero.
 
         Parameters
         ----------
@@ -177,10 +179,11 @@ class Residual(Layer):
     def forward(self, x: Array, *others: Any) -> Array:
         """y = x + f(norm(x)), or norm(x + f(x))."""
         self.save_for_backward()
-        y = self.layer.forward(self.norm.forward(x) if self.order == "pre" else x, *others)
+        f = self.layer.forward(self.norm.forward(x) if self.order == "pre" else x, *others)
         if self.dropout is not None:
-            y = self.dropout.forward(y)
-        return x + y if self.order == "pre" else self.norm.forward(x + y)
+            f = self.dropout.forward(f)
+        y: Array = x + f if self.order == "pre" else self.norm.forward(x + f)
+        return y
 
     def backward(self, dy: Array) -> Any:
         """dx = what comes by the road + what comes through f; and dothers, where f gives them."""
@@ -197,11 +200,11 @@ class Residual(Layer):
         return (dx, *dothers) if dothers else dx
 
     def start(self, N: int) -> Any:
-        """The state of f."""
+        """Return the state of f."""
         return self.layer.start(N)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step of f, with the road."""
+        """Compute one step of f, with the road."""
         y, state = self.layer.step(self.norm.step(x)[0] if self.order == "pre" else x, state)
         if self.dropout is not None:
             y, _ = self.dropout.step(y)
@@ -277,7 +280,7 @@ class TransformerBlock(Layer):
         dtype: Any = "float32",
         **options: Any,
     ) -> Self:
-        """Fresh weights, as the parts draw them.
+        """Draw fresh weights, as the parts draw them.
 
         Parameters
         ----------
@@ -317,16 +320,17 @@ class TransformerBlock(Layer):
         return self.feed_forward.forward(self.attention.forward(x, mask))
 
     def backward(self, dy: Array) -> Array:
-        """Back through both."""
+        """Go back through both."""
         self.saved()
-        return self.attention.backward(self.feed_forward.backward(dy))
+        dx: Array = self.attention.backward(self.feed_forward.backward(dy))
+        return dx
 
     def start(self, N: int) -> Any:
-        """The state of the attention."""
+        """Return the state of the attention."""
         return self.attention.start(N)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step of attention, then the feed-forward network."""
+        """Compute one step of attention, then the feed-forward network."""
         u, state = self.attention.step(x, state)
         return self.feed_forward.step(u)[0], state
 
@@ -397,19 +401,19 @@ class TransformerDecoderBlock(TransformerBlock):
         return self.feed_forward.forward(self.cross.forward(u, memory, mask))
 
     def backward(self, dy: Array) -> Any:
-        """Back through all three; the memory was read by the cross-attention alone."""
+        """Go back through all three; the memory was read by the cross-attention alone."""
         self.saved()
         du, dmemory = self.cross.backward(self.feed_forward.backward(dy))
         return self.attention.backward(du), dmemory
 
     def begin(self, memory: Array, mask: Array | None = None) -> Any:
-        """The state of steps that read a memory."""
+        """Return the state of steps that read a memory."""
         cross: Any = self.cross.layer
         return self.attention.start(len(memory)), cross.begin(memory, mask)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step, from the state that :meth:`begin` or the step before gave."""
-        own, memory = state
-        u, own = self.attention.step(x, own)
+        """Compute one step, from the state that :meth:`begin` or the step before gave."""
+        past, memory = state
+        u, past = self.attention.step(x, past)
         v, memory = self.cross.step(u, memory)
-        return self.feed_forward.step(v)[0], (own, memory)
+        return self.feed_forward.step(v)[0], (past, memory)

@@ -62,7 +62,7 @@ class Unrolled(Layer):
         self.noise = [Dropout(p, rng) for p in dropout]
 
     def forward(self, x: Array) -> Array:
-        """All h (N, T, H) from all inputs (N, T, D)."""
+        """Return all h (N, T, H) from all inputs (N, T, D)."""
         check_steps(type(self).__name__, x)
         state = tuple(self.cell.start(x.shape[0]))
         hs, masks = [], [self._masks(state)]
@@ -89,17 +89,17 @@ class Unrolled(Layer):
         return xp.stack(dxs[::-1], axis=1)
 
     def start(self, N: int) -> tuple[Array, ...]:
-        """The states of the cell before the first step, (N, H) each."""
+        """Return the states of the cell before the first step, (N, H) each."""
         return tuple(self.cell.start(N))
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step of the cell, (N, D) to h (N, H); in training every step has fresh masks."""
+        """Compute one step, (N, D) to h (N, H); in training every step has fresh masks."""
         state = self.start(len(x)) if state is None else tuple(state)
         with no_backward():
             return self.cell.step(x, _times(state, self._masks(state)))
 
     def _masks(self, state: tuple[Array, ...]) -> list[Any]:
-        """A mask (N, H) for each state; 1 where there is no dropout."""
+        """Return a mask (N, H) for each state; 1 where there is no dropout."""
         drawn = [noise.forward(xp.ones_like(s)) for noise, s in zip(self.noise, state)]
         return drawn + [1] * (len(state) - len(drawn))
 

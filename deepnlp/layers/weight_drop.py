@@ -38,7 +38,7 @@ class WeightDrop(Layer):
     Raises
     ------
     TypeError
-        If the layer is not a recurrent one.
+        If the layer is not a recurrent one, or has no Wh.
     ValueError
         If p is outside [0, 1).
 
@@ -60,8 +60,8 @@ class WeightDrop(Layer):
     axes = "N T D -> N T H"
 
     def __init__(self, layer: TimeRecurrent, p: float, rng: Rng = None) -> None:
-        if not isinstance(layer, TimeRecurrent):
-            expected = "a recurrent layer over time, such as TimeLSTM"
+        if not isinstance(layer, TimeRecurrent) or layer.Wh is None:
+            expected = "a recurrent layer over time with a Wh, such as TimeLSTM"
             raise TypeError(f"WeightDrop: expected {expected}, got a {type(layer).__name__}")
         self.layer = layer
         self.noise = Dropout(p, rng)
@@ -70,26 +70,26 @@ class WeightDrop(Layer):
         self.D, self.H = layer.D, layer.H
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
-        """All states (N, T, H) from all inputs (N, T, D), with one mask."""
+        """Return all states (N, T, H) from all inputs (N, T, D), with one mask."""
         lengths = check_lengths("WeightDrop", lengths, *x.shape[:2])
         self._draw()
         self.save_for_backward(self._Wh.mask)
         return self.layer.forward(x, lengths)
 
     def backward(self, dhs: Array, dh: Array | None = None, dc: Array | None = None) -> Array:
-        """Back through the layer with the mask of its forward."""
+        """Go back through the layer with the mask of its forward."""
         (self._Wh.mask,) = self.saved()
         return self.layer.backward(dhs, dh, dc)
 
     def start(self, N: int) -> Any:
-        """A state of zeros, that of the layer."""
+        """Return a state of zeros, that of the layer."""
         return self.layer.start(N)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step of the layer; in training every step has a fresh mask."""
+        """Compute one step of the layer; in training every step has a fresh mask."""
         self._draw()
         return self.layer.step(x, state)
 
     def _draw(self) -> None:
-        """A fresh mask in training, none in evaluation."""
+        """Draw a mask in training, none in evaluation."""
         self._Wh.mask = self.noise.mask(self._Wh.shape, self._Wh.dtype)

@@ -1,1 +1,1 @@
-"""What the lessons and chapters use: exercises and their checks, options of a script."""
+"""The checks of the lessons' exercises, and the options of the chapters' scripts."""

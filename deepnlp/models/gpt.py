@@ -14,7 +14,7 @@ from deepnlp.layers.positions import PositionalEmbedding, SinusoidalPositions
 from deepnlp.layers.transformer import ACTIVATIONS, NORMS, ORDERS
 from deepnlp.models import options
 from deepnlp.models.language_model import LayeredModel
-from deepnlp.models.parts import draw_by_depth
+from deepnlp.models.parts import Scale, draw_by_depth
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter
 
@@ -52,6 +52,8 @@ class GPT(LayeredModel):
         each part of a block.
     heads : int
         Heads of the attention; they divide D.
+    kv_heads : int, optional
+        Heads of keys and values, each of which serves a group of queries; as many by default.
     context : int
         Most words that the model reads at a time.
     feed_size : int, optional
@@ -60,7 +62,8 @@ class GPT(LayeredModel):
     activation : {"gelu", "gelu_tanh", "relu", "silu", "swiglu"}
         Function inside the feed-forward networks.
     positions : {"learned", "sinusoidal", "rotary"}
-        How the model knows the order of words.
+        How the model knows the order of words. Beside sines, which are of size 1, the embedding is
+        multiplied by sqrt(D) (Vaswani et al. 2017, section 3.4).
     norms : {"layer", "rms"}
         Kind of the norms.
     norm : {"pre", "post"}
@@ -107,6 +110,7 @@ class GPT(LayeredModel):
         dropout: options.Probability = 0.0,
         *,
         heads: options.Size = 4,
+        kv_heads: options.SizeOrNone = None,
         context: options.Size = 256,
         feed_size: options.SizeOrNone = None,
         activation: Activation = "gelu",
@@ -125,11 +129,12 @@ class GPT(LayeredModel):
         if positions == "learned":
             self.layers.append(PositionalEmbedding.init(context, D, rng, dtype))
         elif positions == "sinusoidal":
-            self.layers.append(SinusoidalPositions(D))
+            self.layers += [Scale(D**0.5), SinusoidalPositions(D)]
         if dropout:
             self.layers.append(Dropout(dropout, rng))
         kinds: Any = {"norm": norm, "norms": norms, "bias": bias, "rng": rng, "dtype": dtype}
         of_attention: Any = {"rotary": positions == "rotary", "causal": True}
+        of_attention["kv_heads"] = kv_heads
         blocks = [
             TransformerBlock.init(D, heads, M, activation, dropout=dropout, **kinds, **of_attention)
             for _ in range(layers)
@@ -141,19 +146,19 @@ class GPT(LayeredModel):
         draw_by_depth(blocks, rng)
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """The mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
+        """Compute the mean cross-entropy of the next words from ids (N, T) and targets (N, T)."""
         with one_blas_thread():
             return self.output.forward(self._features(ids), targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output and every layer, last to first."""
+        """Go back through the output and every layer, last to first."""
         with one_blas_thread():
             dh = self.output.backward(dloss)
             with later():  # the gradients of weights, while that of x goes down
                 Sequential(*self.layers).backward(dh)
 
     def start(self, N: int) -> Any:
-        """The state of N texts of which nothing has been read.
+        """Return the state of N texts of which nothing has been read.
 
         Returns
         -------
@@ -165,7 +170,7 @@ class GPT(LayeredModel):
         return places, count, Sequential(*self.layers).start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        """Return scores of the next words (N, V) and the new state, from the ids (N,) of a step."""
         read, count, state = self._with_room(self.start(len(ids)) if state is None else state)
         read = read.copy()
         read[xp.arange(len(ids)), count] = ids
@@ -174,7 +179,7 @@ class GPT(LayeredModel):
             return self.output.scores(h), (read, count + 1, state)
 
     def _with_room(self, state: Any) -> Any:
-        """A state in which no text fills the context: of one that does, the last half is read."""
+        """Return a state with room: of a full context, the last half is read again."""
         read, count, _ = state
         full = xp.flatnonzero(count == self.context)
         if not len(full):
@@ -193,7 +198,7 @@ class GPT(LayeredModel):
         return super()._features(ids)
 
     def numbers_for_backward(self) -> int:
-        """How many numbers the blocks save for backward, by token: about."""
+        """Estimate how many numbers the blocks save for backward, per token."""
         given = self.config()
         D, M = given["embed_size"], given["feed_size"] or 4 * given["embed_size"]
         return int(given["layers"] * (14 * D + 4 * M + 3 * given["heads"] * self.context))

@@ -1,4 +1,4 @@
-"""What language models share besides their layers: losses of words, and steps."""
+"""The base of language models: losses of words, and steps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,17 +24,17 @@ class LanguageModel(Model):
     _follows = ((("start", "step"), ("forward", "logits")), (("losses",), ("logits",)))
 
     def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V) from integers (N, T), with nothing saved."""
+        """Return scores of the next words (N, T, V) from integers (N, T), with nothing saved."""
         raise TypeError(f"{type(self).__name__} has no logits")
 
     def losses(self, ids: Array, targets: Array) -> Array:
-        """Cross-entropy of each next word (N, T) from ids and targets (N, T), nothing saved."""
+        """Return the cross-entropy of each next word (N, T) from ids and targets, nothing saved."""
         return SoftmaxWithLoss().losses(self.logits(ids), targets)
 
     _general_losses = losses
 
     def targets(self, ids: HostArray) -> HostArray:
-        """What the model is to predict where a text has these ids, on the host: the ids themselves.
+        """Return the targets where a text has these ids, on the host: the ids themselves.
 
         A model that predicts other words than it reads gives their ids among those.
         """
@@ -46,17 +46,17 @@ class LanguageModel(Model):
         return self.vocab_size
 
     def scores_by_id(self, scores: HostArray) -> HostArray:
-        """Scores (..., V) of the words by the ids of a text, on the host, from those of a step."""
+        """Return scores (..., V) by the ids of a text, on the host, from those of a step."""
         return scores
 
     def _general_start(self, N: int) -> Any:
-        """The state of N texts of which nothing has been read: an empty tuple of ids for each."""
+        """Return the state of N unread texts: an empty tuple of ids for each."""
         state = numpy.empty(N, dtype=object)
         state[:] = [()] * N
         return state
 
     def _general_step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step.
+        """Return scores of the next words (N, V) and the new state, from the ids (N,) of one step.
 
         The state is all that has been read, and it is read again at every step: right however far
         the model looks back, but slow for long texts.
@@ -68,7 +68,7 @@ class LanguageModel(Model):
         return xp.stack([twin._last_scores(text) for text in state]), state
 
     def _last_scores(self, text: tuple[int, ...]) -> Array:
-        """Scores (V,) of what follows a text, read from its beginning."""
+        """Return scores (V,) of what follows a text, read from its beginning."""
         self.reset_state()
         return self.logits(asarray([text]))[0, -1]
 
@@ -87,35 +87,35 @@ class LayeredModel(LanguageModel):
     output: AffineSoftmaxWithLoss
 
     def hidden(self, ids: Array) -> Array:
-        """What the output is computed from, (N, T, D), with nothing saved for a backward."""
+        """Compute the input of the output layer, (N, T, D), with nothing saved for a backward."""
         with no_backward():
             return self._features(ids)
 
     def losses(self, ids: Array, targets: Array) -> Array:
-        """Cross-entropy of each next word (N, T), with nothing saved for a backward."""
+        """Return the cross-entropy of each next word (N, T), with nothing saved for a backward."""
         with no_backward():
             return self.output.losses(self.hidden(ids), targets)
 
     def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V), with nothing saved for a backward."""
+        """Return scores of the next words (N, T, V), with nothing saved for a backward."""
         with no_backward():
             return self.output.scores(self.hidden(ids))
 
     def _features(self, ids: Array) -> Array:
-        """What the output is computed from, for a backward too."""
+        """Compute the input of the output layer, and save what a backward needs."""
         self._expect("ids", ids, "N T")
         return Sequential(*self.layers).forward(ids)
 
 
 def to_predict(model: Any, ids: HostArray) -> HostArray:
-    """What a model is to predict where a text has these ids; of a plugged model the ids."""
+    """Return the targets where a text has these ids; of a model without ``targets`` the ids."""
     return model.targets(ids) if hasattr(model, "targets") else ids
 
 
 def token_ids(
     ids: Sequence[int] | HostArray, vocab_size: int, least: int, note: str = ""
 ) -> HostArray:
-    """The ids of a text as a vector of int64, or an error: a wrong id reads another word's row.
+    """Return the ids of a text as a vector of int64, or raise an error if one is out of range.
 
     >>> token_ids([0, 5], vocab_size=5, least=2)
     Traceback (most recent call last):
@@ -124,8 +124,8 @@ def token_ids(
     """
     array = numpy.asanyarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        found = f"shape {array.shape} of {array.dtype}"
-        raise ValueError(f"expected a vector of integer ids, got {found}")
+        got = f"shape {array.shape} of {array.dtype}"
+        raise ValueError(f"expected a vector of integer ids, got {got}")
     if len(array) < least:
         raise ValueError(f"expected at least {least} tokens{note}, got {len(array)}")
     check_numbers("a text", "ids", array)

@@ -1,4 +1,4 @@
-"""What models share besides their layers: options, a vocabulary, vectors of words, a summary."""
+"""The base of all models: options, a vocabulary, vectors of words, a summary."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Model(Layer):
 
     @classmethod
     def kind(cls) -> str:
-        """The name of the class in a checkpoint; its module stands before it unless it is ours."""
+        """Return the class's name in a checkpoint, with its module if it is not deepnlp's."""
         is_ours = cls.__module__.partition(".")[0] == __name__.partition(".")[0]
         return cls.__name__ if is_ours else f"{cls.__module__}.{cls.__qualname__}"
 
     def vectors(self, side: str = "input") -> Array:
-        """The vectors of all words, one a row.
+        """Return the vectors of all words, one a row.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Model(Layer):
         return self._tables()[SIDES.index(side)].value.copy()
 
     def word_vectors(self, side: str = "input") -> WordVectors:
-        """The vectors of all words with the words, to look for neighbours or to save to a file.
+        """Return the vectors with their words, to look for neighbours or to save to a file.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Model(Layer):
         return WordVectors(words, matrix)
 
     def _tables(self) -> tuple[View, View]:
-        """The weights with a row for each word: of the first embedding, and of the output."""
+        """Return the weights with a row for each word: the first embedding's and the output's."""
         embed: Any = next((e for e in self._layers() if isinstance(e, Embedding)), None)
         output: Any = getattr(self, "output", None)
         if embed is None or output is None:
@@ -139,7 +139,7 @@ class Model(Layer):
         self._config = config
 
     def config(self) -> dict[str, Any]:
-        """Arguments that build a model of this shape: ``type(model)(**model.config())``.
+        """Return arguments that build a model of this shape: ``type(model)(**model.config())``.
 
         Raises
         ------
@@ -161,21 +161,22 @@ class Model(Layer):
             self._config["dtype"] = float_type(dtype).name
 
     def size(self) -> int:
-        """Number of parameters, a tied weight counted once."""
+        """Return the number of parameters, a tied weight counted once."""
         return sum(parameter.value.size for parameter in self.parameters())
 
     def numbers_for_backward(self) -> int:
-        """How many numbers a step of all recurrent layers needs for backward, by token: about.
+        """Estimate how many numbers the recurrent layers save for backward, per token.
 
         Of each layer the input, its dropout and mask, hidden state, memory cell and gates; all
         except the masks once more as gradients.
         """
         layers = [layer for layer in self._layers() if isinstance(layer, TimeRecurrent)]
         rounds = sum(3 * R.shape[1] for layer in layers for R in getattr(layer, "Rs", ()))
-        return rounds + sum(7 * H + 2 * gates for H, gates in (layer.Wh.shape for layer in layers))
+        memory = sum(2 * layer.state_size for layer in layers if not layer.shows_state)
+        return rounds + memory + sum(7 * layer.H + 2 * layer.b.shape[0] for layer in layers)
 
     def _title(self) -> str:
-        """The name of the class, with the options that are not at their defaults."""
+        """Return the name of the class, with the options that are not at their defaults."""
         defaults = inspect.signature(type(self)).parameters
         options = getattr(self, "_config", {}).items()
         return titled(self, {n: v for n, v in options if v != defaults[n].default})

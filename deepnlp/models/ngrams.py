@@ -29,7 +29,7 @@ class _Level:
     discount: float  # D
 
     def find(self, contexts: np.ndarray, words: np.ndarray, vocab_size: int) -> np.ndarray:
-        """Places in the table of the n-grams "context word"; UNSEEN where it has none."""
+        """Return places in the table of the n-grams "context word"; UNSEEN where it has none."""
         wanted = np.where(contexts == UNSEEN, UNSEEN, _keys(contexts, words, vocab_size))
         places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[places] == wanted, places, UNSEEN)
@@ -37,7 +37,7 @@ class _Level:
     def interpolate(
         self, contexts: np.ndarray, places: np.ndarray, lower: np.ndarray
     ) -> np.ndarray:
-        """Probabilities of this order from those of the order below."""
+        """Return probabilities of this order from those of the order below."""
         totals = np.where(contexts == UNSEEN, 0, self.totals[contexts])
         counts = np.where(places == UNSEEN, 0, self.counts[places])
         # For a context without counts the probability of the lower order is taken as it is.
@@ -166,7 +166,7 @@ class KneserNey:
         return np.log(self._all(token_ids(ids, self._vocab_size, least=2))[1:])
 
     def _all(self, tokens: np.ndarray) -> np.ndarray:
-        """Probability of each token of texts (..., n) after those before it."""
+        """Return the probability of each token of texts (..., n) after those before it."""
         contexts = np.zeros_like(tokens)  # the empty context, everywhere
         probabilities = np.full(tokens.shape, 1.0 / self._vocab_size)
         for level in self._levels:
@@ -178,7 +178,7 @@ class KneserNey:
         return probabilities
 
     def perplexity(self, ids: Sequence[int] | np.ndarray) -> float:
-        """Perplexity over the n - 1 targets of a split; its first token is context only.
+        """Return the perplexity over the n - 1 targets of a split; its first token is context only.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class KneserNey:
         return self._all(texts)[:, -1]
 
     def size(self) -> int:
-        """Number of counts: of n-grams of every order that the training text has.
+        """Return the number of counts: of n-grams of every order that the training text has.
 
         Examples
         --------
@@ -234,7 +234,7 @@ class KneserNey:
         return sum(len(level.keys) for level in self._levels)
 
     def summary(self) -> str:
-        """The model in one line, for a log."""
+        """Return the model in one line, for a log."""
         counts = f": {self.size():,} counts" if self._levels else ""
         return f"{type(self).__name__}(order={self.order}){counts}"
 
@@ -265,7 +265,7 @@ class Unigram(KneserNey):
 def baselines(
     train: np.ndarray, splits: Mapping[str, np.ndarray], vocab_size: int
 ) -> dict[str, dict[str, float]]:
-    """Perplexities of unigrams and of Kneser-Ney bigrams and trigrams, by name and then by split.
+    """Return perplexities of unigrams, Kneser-Ney bigrams and trigrams, by name and split.
 
     ``train`` and the arrays of ``splits`` are ids of shape (n,).
 

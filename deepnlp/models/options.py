@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from deepnlp.backend.initialisers import SCHEMES
-from deepnlp.layers import TimeGRU, TimeLSTM, TimeMogrifierLSTM, TimeRNN
+from deepnlp.layers import (
+    TimeGRU,
+    TimeLinearAttention,
+    TimeLSTM,
+    TimeMinGRU,
+    TimeMinLSTM,
+    TimeMLSTM,
+    TimeMogrifierLSTM,
+    TimeRNN,
+    TimeStateSpace,
+)
 from deepnlp.layers.lstm import LARGEST_BIAS
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
@@ -17,10 +27,20 @@ from deepnlp.options import Option
 class Cells(dict[str, Any]):
     """The recurrent layers over time that a model can be built of, by name."""
 
-    expected = ", or FILE.py:NAME, a cell in a file of your own, as it was when the model was begun"
+    expected = ", or FILE.py:NAME; a cell in a file of your own, unchanged since the model was made"
 
 
-CELLS = Cells(lstm=TimeLSTM, gru=TimeGRU, rnn=TimeRNN, mogrifier=TimeMogrifierLSTM)
+CELLS = Cells(
+    lstm=TimeLSTM,
+    gru=TimeGRU,
+    rnn=TimeRNN,
+    mogrifier=TimeMogrifierLSTM,
+    mingru=TimeMinGRU,
+    minlstm=TimeMinLSTM,
+    gla=TimeLinearAttention,
+    ssm=TimeStateSpace,
+    mlstm=TimeMLSTM,
+)
 TIES = ("none", "tied", "tied+L")
 
 Ids = Sequence[int] | None
@@ -45,7 +65,7 @@ DType = Annotated[Any, Option(choices=("float32", "float64"))]
 
 
 def refuse(owner: str, broken: Mapping[str, bool]) -> None:
-    """A ValueError with the first of the messages that holds: options do not fit each other.
+    """Raise a ValueError with the first message that holds: options do not fit each other.
 
     >>> refuse("RNNLM", {"never": False, "tie='tied' needs D = H": True})
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""What models are built from: stacks of cells, attention by name, a bridge, the book's weights."""
+"""Parts of models: stacks of cells, attention by name, a bridge, the book's weights."""
 
 import math
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 from deepnlp.backend import Array, Rng
 from deepnlp.backend.initialisers import drawn, normal
+from deepnlp.kernels.steps import States
 from deepnlp.layer import Layer
 from deepnlp.layers import (
     Affine,
@@ -16,7 +17,6 @@ from deepnlp.layers import (
 )
 from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
 from deepnlp.layers.attention import DotAttention, GeneralAttention
-from deepnlp.layers.recurrent import States
 from deepnlp.models.options import CELLS, cell_options
 from deepnlp.parameter import Parameter
 
@@ -33,7 +33,7 @@ def stack_of(
     forget_bias: float = 1.0,
     reset_after: bool = False,
 ) -> TimeStacked:
-    """Layers of one kind, from D inputs to H units, or to H in each direction."""
+    """Return layers of one kind, from D inputs to H units, or to H in each direction."""
     of_cell = cell_options(cell, {"forget_bias": forget_bias, "reset_after": reset_after})
 
     def layer(D: int) -> Any:
@@ -122,7 +122,7 @@ class Bridge(Layer):
         self.tanhs = [Tanh() for _ in range(layers)]
 
     def forward(self, state: list[States]) -> list[States]:
-        """The decoder's state."""
+        """Return the decoder's state."""
         maps = iter(self.maps)  # of each layer that of h, and that of c if there is one
         return [
             (tanh.forward(next(maps).forward(h)), *(next(maps).forward(c) for c in cs))
@@ -130,7 +130,7 @@ class Bridge(Layer):
         ]
 
     def backward(self, dstate: list[States]) -> list[States]:
-        """The gradients with respect to the encoder's state."""
+        """Return the gradients with respect to the encoder's state."""
         maps = iter(self.maps)
         return [
             (next(maps).backward(tanh.backward(dh)), *(next(maps).backward(dc) for dc in dcs))

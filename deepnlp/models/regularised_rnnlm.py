@@ -147,7 +147,7 @@ class RegularisedRNNLM(RNNLM):
         self._augmented = [AugmentedLoss(W, b, E, augment, augment_temperature)] if augment else []
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """The loss of the next words: a number from ids (N, T) and targets (N, T)."""
+        """Return the loss of the next words: a number from ids (N, T) and targets (N, T)."""
         self._expect("ids", ids, "N T")
         x, terms, added = ids, self._terms if self.training else [], []
         for number, layer in enumerate(self.layers, start=1):
@@ -161,7 +161,7 @@ class RegularisedRNNLM(RNNLM):
         return loss + self.penalty if added else loss
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output and every layer, last to first."""
+        """Go back through the output and every layer, last to first."""
         terms, augmented = self.saved()
         gradient = self.output.backward(dloss)
         for term in augmented:
@@ -174,7 +174,7 @@ class RegularisedRNNLM(RNNLM):
     start, step = RNNLM.start, RNNLM.step  # forward adds to the loss alone
 
     def targets(self, ids: HostArray) -> HostArray:
-        """Ids of the words to predict, from those of a text: words it cannot predict are <unk>."""
+        """Return ids of the words to predict from those of a text; other words are <unk>."""
         if self._output is None:
             return ids
         unk_id = None if self.vocab is None else self.vocab.unk_id
@@ -188,7 +188,7 @@ class RegularisedRNNLM(RNNLM):
         return self.vocab_size if self._output is None else self._output.size
 
     def scores_by_id(self, scores: HostArray) -> HostArray:
-        """Scores (..., V) by the ids of a text: -inf for words that are never predicted."""
+        """Return scores (..., V) by the ids of a text: -inf for words that are never predicted."""
         return scores if self._output is None else self._output.scores_by_id(scores)
 
     # --- Parts that are made otherwise --------------------------------------------------------
@@ -207,8 +207,8 @@ class RegularisedRNNLM(RNNLM):
         if self._output is None:
             return E.T
         D, apart = self._config["embed_size"], self._output.apart
-        own = self._draw((apart, D), self._config["embed_bound"], 0.01) if apart else None
-        return self._output.rows(E, own).T
+        rest = self._draw((apart, D), self._config["embed_bound"], 0.01) if apart else None
+        return self._output.rows(E, rest).T
 
     def _recurrent(self, D: int, H: int) -> Any:
         p, layer = self._config["weight_drop"], super()._recurrent(D, H)
@@ -237,6 +237,9 @@ class RegularisedRNNLM(RNNLM):
                 not given["input_matrix"]
                 and (not options.cell_options(cell, {"input_matrix": False}) or {D} != {*sizes})
             ),
+            f"weight_drop is of cells with a Wh, got cell={cell!r}": (
+                given["weight_drop"] > 0 and getattr(kind, "Wh", self) is None
+            ),
             f"mogrifier_rounds are rounds of cell='lstm', got cell={cell!r}": (
                 given["mogrifier_rounds"] > 0 and not issubclass(mogrifier, kind)
             ),
@@ -257,10 +260,10 @@ def rnnlm_kind(given: Mapping[str, Any]) -> tuple[type[RNNLM], dict[str, Any]]:
     (<class 'deepnlp.models.rnnlm.RNNLM'>, {'layers': 1})
     """
     defaults = {name: p.default for name, p in signature(RegularisedRNNLM).parameters.items()}
-    own = defaults.keys() - signature(RNNLM).parameters.keys()
-    if any(given.get(name, defaults[name]) != defaults[name] for name in own):
+    further = defaults.keys() - signature(RNNLM).parameters.keys()
+    if any(given.get(name, defaults[name]) != defaults[name] for name in further):
         return RegularisedRNNLM, dict(given)
-    return RNNLM, {name: value for name, value in given.items() if name not in own}
+    return RNNLM, {name: value for name, value in given.items() if name not in further}
 
 
 def rnnlm_of(given: Mapping[str, Any]) -> RNNLM:

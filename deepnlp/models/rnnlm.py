@@ -8,7 +8,8 @@ from typing import Any
 
 from deepnlp.backend import Array, Rng, asarray, xp
 from deepnlp.backend.initialisers import drawn
-from deepnlp.layer import Layer, Sequential, expect
+from deepnlp.backend.shapes import expect
+from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import AffineSoftmaxWithLoss, TimeAffine, TimeDropout
 from deepnlp.layers.embedding import Embedding
 from deepnlp.models import options
@@ -38,7 +39,7 @@ class RNNLM(LayeredModel):
         H, size of a hidden state; 8,8,4 for one a layer. The last is the H of the output.
     layers : int
         Number of recurrent layers.
-    cell : {"lstm", "gru", "rnn", "mogrifier"}, or a cell of one's own
+    cell : {"lstm", "gru", "rnn", "mogrifier"}, a scan's, or a cell of one's own
         Recurrent layer. A key of ``deepnlp.models.options.CELLS``, such as
         :func:`~deepnlp.models.options.cell_of_file` gives for a class in a file.
     tie : {"none", "tied", "tied+L"}
@@ -145,7 +146,7 @@ class RNNLM(LayeredModel):
         self.output = AffineSoftmaxWithLoss(W, b)
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
+        """Compute the mean cross-entropy of the next words from ids (N, T) and targets (N, T)."""
         self._expect("ids", ids, "N T")
         x = ids
         for layer in self.layers:
@@ -153,17 +154,17 @@ class RNNLM(LayeredModel):
         return self.output.forward(x, targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output and every layer, last to first."""
+        """Go back through the output and every layer, last to first."""
         gradient = self.output.backward(dloss)
         for layer in reversed(self.layers):
             gradient = layer.backward(gradient)
 
     def start(self, N: int) -> Any:
-        """A state of zeros for N texts: that of every layer."""
+        """Return a state of zeros for N texts: that of every layer."""
         return Sequential(*self.layers).start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        """Return scores of the next words (N, V) and the new state, from the ids (N,) of a step."""
         h, state = Sequential(*self.layers).step(ids, state)
         return self.output.scores(h), state
 
@@ -206,18 +207,18 @@ class RNNLM(LayeredModel):
         return Embedding(E)
 
     def _tied(self, E: View) -> View:
-        """The output weight (D, V) where it is tied."""
+        """Return the output weight (D, V) where it is tied."""
         return E.T
 
     def _recurrent(self, D: int, H: int) -> Any:
-        """A fresh recurrent layer, which carries its state from window to window."""
+        """Make a fresh recurrent layer, which carries its state from window to window."""
         cell, given = self._cell()
         usual: Any = {"scheme": self._config["init"], "stateful": True}
         usual |= options.cell_options(cell, given)
         return options.CELLS[cell].init(D, H, self._rng, self._config["dtype"], **usual)
 
     def _cell(self) -> tuple[str, dict[str, Any]]:
-        """The name of the cell, and options of which it takes its own."""
+        """Return the name of the cell, and options of which it takes its own."""
         of_cells = ("forget_bias", "activation", "reset_after")
         return self._config["cell"], {name: self._config[name] for name in of_cells}
 
@@ -227,7 +228,7 @@ class RNNLM(LayeredModel):
         return [TimeDropout(p, rng=self._rng)] if p else []
 
     def _misfits(self, sizes: Sequence[int]) -> dict[str, bool]:
-        """Options that do not fit each other: what to say, and whether it is so."""
+        """Return options that do not fit each other: what to say, and whether it is so."""
         given, D, H = self._config, self._config["embed_size"], sizes[-1]
         options.check_cell("RNNLM", given["cell"], reset_after=given["reset_after"])
         return {

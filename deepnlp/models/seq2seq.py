@@ -21,7 +21,7 @@ from deepnlp.views import SharedRows
 
 
 class EncoderDecoder(Model):
-    """What models share that read a source and write a target, but the layers between.
+    """The base of models that read a source and write a target: all but the layers between.
 
     A subclass offers ``_features(source, lengths, inputs)``, what its ``output`` is computed from,
     with ``backward``, ``start`` and ``step``.
@@ -43,32 +43,32 @@ class EncoderDecoder(Model):
     output: AffineSoftmaxWithLoss
 
     def forward(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the targets that count: a number."""
+        """Compute the mean cross-entropy of the targets that count: a number."""
         return self.output.forward(self._features(source, lengths, inputs), targets)
 
     def losses(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
-        """Cross-entropy of each target (N, T), zero where it does not count, nothing saved."""
+        """Return the cross-entropy of each target (N, T), zero where ignored, nothing saved."""
         with no_backward():
             return self.output.losses(self._features(source, lengths, inputs), targets)
 
     def logits(self, source: Array, lengths: Any, inputs: Array) -> Array:
-        """Scores (N, T, V) of the words after each input, nothing saved for a backward."""
+        """Return scores (N, T, V) of the words after each input, nothing saved for a backward."""
         with no_backward():
             return self.output.scores(self._features(source, lengths, inputs))
 
     def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
-        """What the output is computed from, (N, T, ...)."""
+        """Compute the input of the output layer, (N, T, ...)."""
         raise NotImplementedError
 
     def _embeddings(self, tie: str, draw: Callable[[int], Array]) -> tuple[View, View]:
-        """The embeddings of source and target; ``draw(V)`` gives V fresh rows."""
+        """Return the embeddings of source and target; ``draw(V)`` gives V fresh rows."""
         E = Parameter(draw(self.source_vocab_size), "E")
         ids = self._config["shared_ids"]
         if tie == "all" and ids is None:
             return E, E
-        own = self.target_vocab_size if ids is None else sum(id_ < 0 for id_ in ids)
-        F = Parameter(draw(own), "F")
-        return E, (F if ids is None else SharedRows(E, ids, F if own else None))
+        apart = self.target_vocab_size if ids is None else sum(id_ < 0 for id_ in ids)
+        F = Parameter(draw(apart), "F")
+        return E, (F if ids is None else SharedRows(E, ids, F if apart else None))
 
 
 class Seq2Seq(EncoderDecoder):
@@ -97,7 +97,7 @@ class Seq2Seq(EncoderDecoder):
         H, size of a hidden state.
     layers : int
         Number of recurrent layers, of the encoder and of the decoder.
-    cell : {"lstm", "gru", "rnn", "mogrifier"}, or a cell of one's own
+    cell : {"lstm", "gru", "rnn", "mogrifier"}, a scan's, or a cell of one's own
         Recurrent layer. A key of ``deepnlp.models.options.CELLS``.
     context : {"start", "every"}
         Start: the encoder's state starts the decoder; every: it enters each step too (peeky). With
@@ -201,7 +201,9 @@ class Seq2Seq(EncoderDecoder):
         E, F = self._embeddings(tie, lambda V: uniform((V, D), 0.1, rng, dtype))
         self.source, self.encoder = dropped(Embedding(E)), stack(D, bidirectional)
         states = len(options.CELLS[cell]._states)
-        self.bridge = Bridge(layers, states, width, H, rng, dtype) if bidirectional else None
+        first = self.encoder.layers[0]
+        M = first.forward_layer.state_size if bidirectional else H  # of a state
+        self.bridge = Bridge(layers, states, 2 * M, M, rng, dtype) if bidirectional else None
         self.target = dropped(Embedding(F))
         features = H  # what a step of the decoder gives
         # What the decoder reads beside its first state: nothing, the encoder's last h, or all of h
@@ -233,7 +235,7 @@ class Seq2Seq(EncoderDecoder):
     # --- Training -----------------------------------------------------------------------------
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through decoder and encoder; what the decoder read has its gradient from there."""
+        """Go back through the decoder, and then the encoder with the gradient of what was read."""
         shape, lengths = self.saved()
         gradient = self.decoder.backward(self.head.backward(self.output.backward(dloss)))
         dx, dread = gradient if self._reads else (gradient, None)
@@ -254,7 +256,7 @@ class Seq2Seq(EncoderDecoder):
     # --- Writing, step by step ----------------------------------------------------------------
 
     def start(self, source: Any, lengths: Any = None) -> Any:
-        """The state from which :meth:`step` writes, after reading N sources.
+        """Return the state from which :meth:`step` writes, after reading N sources.
 
         Parameters
         ----------
@@ -271,7 +273,7 @@ class Seq2Seq(EncoderDecoder):
             return self.decoder.begin(state, *read) if self._reads else state
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores (N, V) of the words after the ids (N,), and the new state."""
+        """Return scores (N, V) of the words after the ids (N,), and the new state."""
         x, _ = self.target.step(ids)
         y, state = self.decoder.step(x, state)
         y, _ = self.head.step(y)
@@ -282,7 +284,7 @@ class Seq2Seq(EncoderDecoder):
     # --- Helpers ------------------------------------------------------------------------------
 
     def _encode(self, source: Array, lengths: Any) -> tuple[Any, tuple[Any, ...]]:
-        """The decoder's first state, and what else the decoder reads."""
+        """Return the decoder's first state, and what else the decoder reads."""
         self._expect("source", source, "N S")
         hs = self.encoder.forward(self.source.forward(self._turned(source, lengths)), lengths)
         self.save_for_backward(hs.shape, lengths)
@@ -295,11 +297,11 @@ class Seq2Seq(EncoderDecoder):
         return (state if self.bridge is None else self.bridge.forward(state)), read
 
     def _turned(self, x: Any, lengths: Any) -> Array:
-        """Each sequence of x (N, S, ...) from its end to its beginning, if sources are so read."""
+        """Reverse each sequence of x (N, S, ...) if sources are read from their ends."""
         return reverse_by_length(x, lengths) if self._config["reverse"] else x
 
     def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
-        """What the output is computed from, (N, T, ...)."""
+        """Compute the input of the output layer, (N, T, ...)."""
         state, read = self._encode(source, lengths)
         self._expect("inputs", inputs, "N T", N=len(source))
         self.decoder.set_state(*state)
@@ -310,9 +312,13 @@ class Seq2Seq(EncoderDecoder):
 
 
 def _check_together(given: Mapping[str, Any]) -> None:
-    """An error where options do not fit each other."""
+    """Raise an error where options do not fit each other."""
     attention = given["attention"]
+    shows_state = options.CELLS[given["cell"]].shows_state
     broken = {
+        "context='every', attention='additive' and input_feeding read a state that is an output, "
+        f"which cell={given['cell']!r} has not": not shows_state
+        and (given["context"] == "every" or attention == "additive" or given["input_feeding"]),
         "context='every' is for attention='none'; with attention each step reads the whole "
         "source": attention != "none" and given["context"] == "every",
         "input_feeding is for attention='dot', 'general' or 'concat', got "
@@ -332,7 +338,7 @@ def _check_together(given: Mapping[str, Any]) -> None:
 
 
 def broken_ties(given: Mapping[str, Any]) -> dict[str, bool]:
-    """What may be wrong with the tying of two embeddings, for :func:`options.refuse`."""
+    """Return what may be wrong with the tying of two embeddings, for :func:`options.refuse`."""
     tie, ids = given["tie"], given["shared_ids"]
     source, target = given["source_vocab_size"], given["target_vocab_size"]
     return {

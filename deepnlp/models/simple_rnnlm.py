@@ -58,7 +58,7 @@ class SimpleRNNLM(LanguageModel):
         self.loss = SoftmaxWithLoss()
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
+        """Compute the mean cross-entropy of the next words from ids (N, T) and targets (N, T)."""
         self._expect("ids", ids, "N T")
         x = self.embed.forward(ids)  # (N, T, D)
         h = self.rnn.forward(x)  # (N, T, H)
@@ -66,25 +66,25 @@ class SimpleRNNLM(LanguageModel):
         return self.loss.forward(s, targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """The chain rule: back through each line of forward, last to first."""
+        """Apply the chain rule: go back through each line of forward, last to first."""
         ds = self.loss.backward(dloss)
         dh = self.affine.backward(ds)
         dx = self.rnn.backward(dh)
         self.embed.backward(dx)
 
     def start(self, N: int) -> Any:
-        """A state of zeros for N texts."""
+        """Return a state of zeros for N texts."""
         return self.rnn.start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        """Return scores of the next words (N, V) and the new state, from the ids (N,) of a step."""
         x, _ = self.embed.step(ids)
         h, state = self.rnn.step(x, state)
         s, _ = self.affine.step(h)
         return s, state
 
     def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V), with nothing saved for a backward."""
+        """Return scores of the next words (N, T, V), with nothing saved for a backward."""
         with no_backward():
             x = self.embed.forward(ids)
             h = self.rnn.forward(x)

@@ -32,7 +32,7 @@ class Tagger(Model):
         H, size of a hidden state.
     layers : int
         Number of recurrent layers.
-    cell : {"lstm", "gru", "rnn", "mogrifier"}, or a cell of one's own
+    cell : {"lstm", "gru", "rnn", "mogrifier"}, a scan's, or a cell of one's own
         Recurrent layer. A key of ``deepnlp.models.options.CELLS``.
     bidirectional : bool
         Read from both ends, H units each. Otherwise h_t is only the state from left to right, and
@@ -102,34 +102,34 @@ class Tagger(Model):
         self.output = AffineSoftmaxWithLoss(W, Parameter.zeros(tags, dtype=dtype, name="b"))
 
     def forward(self, ids: Array, lengths: Any, targets: Array) -> Array:
-        """Mean cross-entropy of the labels that count: a number."""
+        """Compute the mean cross-entropy of the labels that count: a number."""
         return self.output.forward(self._features(ids, lengths), targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output and every layer, last to first."""
+        """Go back through the output and every layer, last to first."""
         gradient = self.output.backward(dloss)
         for layer in reversed([*self.below, self.stack, *self.above]):
             gradient = layer.backward(gradient)
 
     def losses(self, ids: Array, lengths: Any, targets: Array) -> Array:
-        """Cross-entropy of each label (N, T), zero where it does not count, nothing saved."""
+        """Return the cross-entropy of each label (N, T), zero where ignored, nothing saved."""
         with no_backward():
             return self.output.losses(self._features(ids, lengths), targets)
 
     def logits(self, ids: Array, lengths: Any = None) -> Array:
-        """Scores of all labels (N, T, tags), nothing saved for a backward."""
+        """Return scores of all labels (N, T, tags), nothing saved for a backward."""
         with no_backward():
             return self.output.scores(self._features(ids, lengths))
 
     def tags(self, ids: Array, lengths: Any = None) -> Array:
-        """The most probable label of each word (N, T), -1 past the end."""
-        found = xp.argmax(self.logits(ids, lengths), axis=2)
+        """Return the most probable label of each word (N, T), -1 past the end."""
+        tags = xp.argmax(self.logits(ids, lengths), axis=2)
         if lengths is None:
-            return found
-        return xp.where(xp.arange(ids.shape[1]) < asarray(lengths)[:, None], found, IGNORED)
+            return tags
+        return xp.where(xp.arange(ids.shape[1]) < asarray(lengths)[:, None], tags, IGNORED)
 
     def _features(self, ids: Array, lengths: Any) -> Array:
-        """What the output is computed from, (N, T, H) or (N, T, 2H)."""
+        """Compute the input of the output layer, (N, T, H) or (N, T, 2H)."""
         self._expect("ids", ids, "N T")
         x = self.stack.forward(Sequential(*self.below).forward(ids), lengths)
         return Sequential(*self.above).forward(x)

@@ -56,31 +56,31 @@ class TiedRNNLM(LanguageModel):
         self.loss = SoftmaxWithLoss()
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
+        """Compute the mean cross-entropy of the next words from ids (N, T) and targets (N, T)."""
         x = self.embed(ids)  # (N, T, D)
         h = self.lstm(x)  # (N, T, D)
         s = self.output(h)  # (N, T, V)
         return self.loss(s, targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """The chain rule: back through each line of forward, last to first."""
+        """Apply the chain rule: go back through each line of forward, last to first."""
         ds = self.loss.backward(dloss)
         dh = self.output.backward(ds)  # adds (h^T ds)^T to the gradient of E
         dx = self.lstm.backward(dh)
         self.embed.backward(dx)  # adds dx to the rows of E that were looked up
 
     def start(self, N: int) -> Any:
-        """A state of zeros for N texts."""
+        """Return a state of zeros for N texts."""
         return self.lstm.start(N)
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        """Return scores of the next words (N, V) and the new state, from the ids (N,) of a step."""
         x, _ = self.embed.step(ids)
         h, state = self.lstm.step(x, state)
         s, _ = self.output.step(h)
         return s, state
 
     def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V), with nothing saved for a backward."""
+        """Return scores of the next words (N, T, V), with nothing saved for a backward."""
         with no_backward():
             return self.output(self.lstm(self.embed(ids)))

@@ -133,7 +133,7 @@ class TransformerTranslator(EncoderDecoder):
         draw_by_depth(self.decoder, rng)
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the decoder, whose blocks all read the memory, and the encoder."""
+        """Go back through the decoder, whose blocks all read the memory, and the encoder."""
         dy = self.target_norm.backward(self.output.backward(dloss))
         dmemory: Any = 0
         for block in reversed(self.decoder):
@@ -146,7 +146,7 @@ class TransformerTranslator(EncoderDecoder):
         self.source.backward(dx)
 
     def start(self, source: Any, lengths: Any = None) -> Any:
-        """The state from which :meth:`step` writes, after reading N sources.
+        """Return the state from which :meth:`step` writes, after reading N sources.
 
         Parameters
         ----------
@@ -164,19 +164,19 @@ class TransformerTranslator(EncoderDecoder):
         return self.target.start(len(source)), begun
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
-        """Scores (N, V) of the words after the ids (N,), and the new state."""
+        """Return scores (N, V) of the words after the ids (N,), and the new state."""
         places, states = state
         y, places = self.target.step(ids, places)
         after = []
-        for block, own in zip(self.decoder, states):
-            y, own = block.step(y, own)
-            after.append(own)
+        for block, past in zip(self.decoder, states):
+            y, past = block.step(y, past)
+            after.append(past)
         y, _ = self.target_norm.step(y)
         self.attention_weights = self._read()[:, 0]
         return self.output.scores(y), (places, after)
 
     def _encode(self, source: Array, lengths: Any) -> tuple[Array, Array | None]:
-        """The memory (N, S, D), and where it is no padding (N, S)."""
+        """Return the memory (N, S, D), and where it is no padding (N, S)."""
         self._expect("source", source, "N S")
         mask = None
         if lengths is not None:
@@ -187,7 +187,7 @@ class TransformerTranslator(EncoderDecoder):
         return self.source_norm.forward(x), mask
 
     def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
-        """What the output is computed from, (N, T, D)."""
+        """Compute the input of the output layer, (N, T, D)."""
         memory, mask = self._encode(source, lengths)
         self._expect("inputs", inputs, "N T", N=len(source))
         y = self.target.forward(inputs)
@@ -197,12 +197,12 @@ class TransformerTranslator(EncoderDecoder):
         return self.target_norm.forward(y)
 
     def _read(self) -> Any:
-        """Where the last block read, on average over its heads."""
+        """Return the attention of the last block, on average over its heads."""
         weights = self.decoder[-1].cross.layer.weights
         return None if weights is None else weights.mean(axis=1)
 
     def numbers_for_backward(self) -> int:
-        """How many numbers the blocks save for backward, by token of source and target: about."""
+        """Estimate how many numbers the blocks save for backward, per source and target token."""
         given = self.config()
         D, M = given["embed_size"], given["feed_size"] or 4 * given["embed_size"]
         return int(given["layers"] * (34 * D + 8 * M))

@@ -19,7 +19,7 @@ Negatives = Annotated[int, Option(low=1, high=100_000)]
 
 
 class Word2Vec(Model):
-    """What the two models share: the vectors, how they are tied, the loss, the shapes.
+    """The base of CBOW and SkipGram: the vectors and their tying, the loss, the shapes.
 
     Both learn from blocks of running text. text (N, S) holds S positions of N blocks, centres
     (N, B) the words in the middle, and windows (N, B, S) is 1 where a position is in the window of
@@ -46,7 +46,7 @@ class Word2Vec(Model):
         return self.embed.W, self.output.W if self._is_sampled else self.output.W.T
 
     def _check(self, text: Array, windows: Array, centres: Array, negatives: Any) -> None:
-        """The shapes; ids and negatives are checked by the layers."""
+        """Check the shapes; the layers check ids and negatives."""
         self._expect("text", text, "N S")
         N, S = text.shape
         self._expect("centres", centres, "N B", N=N)
@@ -131,7 +131,7 @@ class CBOW(Word2Vec):
     def forward(
         self, text: Array, windows: Array, centres: Array, negatives: Array | None = None
     ) -> Array:
-        """Mean loss of the centres, each predicted from its window."""
+        """Compute the mean loss of the centres, each predicted from its window."""
         self._check(text, windows, centres, negatives)
         X = self.embed.forward(text)  # (N, S, D)
         A = windows.astype(X.dtype)
@@ -144,7 +144,7 @@ class CBOW(Word2Vec):
         return self.output.forward(h, t, *((negatives,) if self._is_sampled else ()))
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output and the sum over windows to the vectors of the text."""
+        """Go back through the output and the sum over windows to the vectors of the text."""
         (A,) = self.saved()
         dh = self.project.backward(self.output.backward(dloss))
         # h = A X: dX = A^T dh
@@ -222,7 +222,7 @@ class SkipGram(Word2Vec):
     def forward(
         self, text: Array, windows: Array, centres: Array, negatives: Array | None = None
     ) -> Array:
-        """Mean loss of all pairs of a centre and a word of its window."""
+        """Compute the mean loss of all pairs of a centre and a word of its window."""
         self._check(text, windows, centres, negatives)
         h = self.project.forward(self.embed.forward(centres))  # (N, B, D)
         if self._is_sampled:
@@ -233,7 +233,7 @@ class SkipGram(Word2Vec):
         return self.output.forward(rows(h)[centre], text[n, j])
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the output to the vectors of the centres."""
+        """Go back through the output to the vectors of the centres."""
         dh = self.output.backward(dloss)
         if not self._is_sampled:
             centre, shape = self.saved()

@@ -11,7 +11,7 @@ from deepnlp.views import SharedRows
 
 
 def frozen_in_part(table: Array, trained: Sequence[int]) -> SharedRows:
-    """A matrix (V, D) of which only the rows ``trained`` are trained.
+    """Return a matrix (V, D) of which only the rows ``trained`` are trained.
 
     >>> from deepnlp.backend import xp
     >>> E = frozen_in_part(xp.asarray([[0.0], [1.0], [2.0]]), [1])
@@ -25,8 +25,8 @@ def frozen_in_part(table: Array, trained: Sequence[int]) -> SharedRows:
     frozen = numpy.setdiff1d(numpy.arange(V), trained)
     places[frozen] = numpy.arange(len(frozen))
     rest = numpy.flatnonzero(places < 0)
-    own = Parameter(table[asarray(rest)], "E")
-    return SharedRows(Parameter(table[asarray(frozen)], "E frozen", trainable=False), places, own)
+    free = Parameter(table[asarray(rest)], "E")
+    return SharedRows(Parameter(table[asarray(frozen)], "E frozen", trainable=False), places, free)
 
 
 class OutputWords:
@@ -41,11 +41,11 @@ class OutputWords:
         self.size, self.apart = len(ids), int((self._ids < 0).sum())
 
     def rows(self, E: object, own: Array | None) -> SharedRows:
-        """Their vectors (K, D): rows of E (V, D) for words in both vocabularies, others of own."""
+        """Return the output's vectors (K, D): rows of E for words in both vocabularies."""
         return SharedRows(E, self._ids, None if own is None else Parameter(own, "E output"))
 
     def targets(self, ids: HostArray, unk_id: int) -> HostArray:
-        """The place among the K words of each id of a text, that of <unk> for others; -1 stays -1.
+        """Return each id's place among the K words, <unk>'s for other words; -1 stays -1.
 
         >>> OutputWords([0, 3, -1], V=4).targets(numpy.array([3, 2, -1]), unk_id=0)
         array([ 1,  0, -1])
@@ -60,7 +60,7 @@ class OutputWords:
         return places[ids]
 
     def scores_by_id(self, scores: HostArray) -> HostArray:
-        """Scores (..., V) by the ids of a text from scores (..., K); -inf where there is none.
+        """Return scores (..., V) by the ids of a text from scores (..., K), -inf where none.
 
         >>> OutputWords([0, 3, -1], V=4).scores_by_id(numpy.array([[5.0, 6.0, 7.0]]))
         array([[  5., -inf, -inf,   6.]])
@@ -72,7 +72,7 @@ class OutputWords:
 
 
 def check_ids(name: str, ids: Sequence[int], low: int, V: int) -> None:
-    """An error unless the ids are from ``low`` to V - 1, and none below V occurs twice.
+    """Raise an error unless the ids are from ``low`` to V - 1, and none below V occurs twice.
 
     >>> check_ids("trained_ids", [2, 2], 0, 3)
     Traceback (most recent call last):
@@ -83,6 +83,6 @@ def check_ids(name: str, ids: Sequence[int], low: int, V: int) -> None:
     if not len(array):
         raise ValueError(f"RNNLM: {name} should hold one id or more, got none")
     check_range("RNNLM", name, array, low, V - 1)
-    found, counts = numpy.unique(array[array >= 0], return_counts=True)
+    distinct, counts = numpy.unique(array[array >= 0], return_counts=True)
     if (counts > 1).any():
-        raise ValueError(f"RNNLM: {name} holds the id {found[counts.argmax()]} twice")
+        raise ValueError(f"RNNLM: {name} holds the id {distinct[counts.argmax()]} twice")

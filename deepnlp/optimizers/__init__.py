@@ -14,9 +14,17 @@ from deepnlp.optimizers.adaptive import AdaGrad, Adam, AdamW, RMSprop
 from deepnlp.optimizers.averaging import NTASGD, TwoTails
 from deepnlp.optimizers.clipping import clip_all, clip_gradients
 from deepnlp.optimizers.descent import SGD, Momentum, Nesterov
+from deepnlp.optimizers.muon import Muon, orthogonalised
 from deepnlp.optimizers.optimizer import Optimizer, Update, update_all
 from deepnlp.options import Choice
 
+__all__ = [
+    "NTASGD", "OPTIMIZERS", "SGD", "AdaGrad", "Adam", "AdamW", "Choice", "Momentum", "Muon",
+    "Nesterov", "Optimizer", "RMSprop", "TwoTails", "Update", "clip_all", "clip_gradients",
+    "orthogonalised", "update_all",
+]  # fmt: skip
+
 OPTIMIZERS = Choice(
-    "rule of the update", SGD, Momentum, Nesterov, AdaGrad, RMSprop, Adam, AdamW, NTASGD, TwoTails
+    *("rule of the update", SGD, Momentum, Nesterov, AdaGrad, RMSprop, Adam, AdamW, Muon),
+    *(NTASGD, TwoTails),
 )

@@ -111,9 +111,9 @@ class NTASGD(Optimizer):
         return _holding(self._kept, "average") if self._averaged else nullcontext()
 
     def state(self) -> dict[str, Any]:
-        """As :meth:`Optimizer.state`, with the validations so far and what they led to."""
-        own = {"averaging": self.averaging, "averaged": self._averaged}
-        return {**super().state(), **own, "losses": asarray(self._losses)}
+        """Return the state of :meth:`Optimizer.state`, with the validations and their effects."""
+        counters = {"averaging": self.averaging, "averaged": self._averaged}
+        return {**super().state(), **counters, "losses": asarray(self._losses)}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Put back what :meth:`state` gave.
@@ -127,16 +127,16 @@ class NTASGD(Optimizer):
         ValueError
             If it is the state of another optimizer or of other parameters.
         """
-        own = ("averaging", "averaged", "losses")
-        if missing := [name for name in own if name not in state]:
+        names = ("averaging", "averaged", "losses")
+        if missing := [name for name in names if name not in state]:
             raise ValueError(f"NTASGD: not a state of this optimizer: it lacks {missing}")
-        averaging, averaged, losses = (state[name] for name in own)
+        averaging, averaged, losses = (state[name] for name in names)
         losses = asnumpy(losses)
         right = losses.ndim == 1 and losses.dtype.kind == "f" and all(map(math.isfinite, losses))
         right = right and type(averaged) is int and averaged >= 0
         if not (right and isinstance(averaging, bool) and averaging >= (averaged > 0)):
-            raise ValueError(f"NTASGD: not a state of this optimizer: one of {own} cannot be")
-        super().load_state({name: value for name, value in state.items() if name not in own})
+            raise ValueError(f"NTASGD: not a state of this optimizer: one of {names} cannot be")
+        super().load_state({name: value for name, value in state.items() if name not in names})
         self.averaging, self._averaged, self._losses = averaging, averaged, losses.tolist()
 
     def _scalars(self, t: int) -> dict[str, float]:
@@ -236,7 +236,7 @@ class TwoTails(Optimizer):
         return _holding(self._kept, self._slots[tail]) if self._lengths[tail] else nullcontext()
 
     def state(self) -> dict[str, Any]:
-        """As :meth:`Optimizer.state`, with the lengths of both means."""
+        """Return the state of :meth:`Optimizer.state`, with the lengths of both means."""
         short, long = self._lengths
         return {**super().state(), "short": short, "long": long}
 

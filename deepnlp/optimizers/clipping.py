@@ -33,7 +33,7 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
 
 
 def _clip_extreme(gradients: Sequence[Array], max_norm: float, m: float) -> Array:
-    """The same where squares overflow or vanish: g / m, with m = max |g|, is scaled instead.
+    """Return the same where squares overflow or vanish: g / m, with m = max |g|, is scaled instead.
 
     The norm is m n, with n that of g / m, and g min(1, max_norm / (m n + 1e-6)) is
     g / m times min(m, max_norm / (n + 1e-6 / m)).
@@ -47,7 +47,7 @@ def _clip_extreme(gradients: Sequence[Array], max_norm: float, m: float) -> Arra
 
 
 def _norm(gradients: Sequence[Array]) -> Array:
-    """The root of the sum of all squares, a 0-d float64 array; those of float16 are summed wide."""
+    """Compute the norm of all gradients together, a 0-d float64 array."""
     wide = (g.astype("float32") if g.dtype == "float16" else g for g in gradients)
     return xp.sqrt(sum((xp.vdot(g, g).real for g in wide), start=xp.zeros(())))
 

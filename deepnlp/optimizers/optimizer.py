@@ -1,4 +1,4 @@
-"""What optimizers share: which arrays are updated, with what, and the state that is saved."""
+"""The base of all optimizers: which arrays are updated, and the state that is saved."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ def update_all(formula: Callable[..., None], updates: Sequence[Update]) -> None:
 
 
 class Optimizer:
-    """What optimizers share: the parameters, the learning rate, weight decay, the state.
+    """The base of all optimizers: the parameters, the learning rate, weight decay, the state.
 
     Parameters
     ----------
@@ -78,15 +78,16 @@ class Optimizer:
 
     def step(self) -> None:
         """Update every trainable parameter from its gradient, in place."""
+        self._update(self.parameters)
+
+    def _update(self, parameters: Iterable[Parameter]) -> None:
+        """Update those of some parameters that are trainable, element by element."""
         updates, written_back = [], []
-        for parameter in self.parameters:
+        for parameter in parameters:
             if not parameter.trainable:
                 continue
-            t = self._steps[parameter] = self._steps.get(parameter, 0) + 1
-            if self._slots and parameter not in self._kept:
-                zeros = {slot: xp.zeros_like(parameter.value) for slot in self._slots}
-                self._kept[parameter] = zeros
-            W, kept = parameter.value, self._kept.get(parameter, {})
+            t, kept = self._counted(parameter)
+            W = parameter.value
             if parameter.sparse_grad is None or self.weight_decay or not self._row_by_row:
                 updates.append(Update(W, parameter.grad, kept, self._scalars_of(parameter, t)))
                 continue
@@ -101,11 +102,23 @@ class Optimizer:
             for slot, array in arrays.items():
                 array[ids] = some[slot]
 
+    def _counted(self, parameter: Parameter) -> tuple[int, dict[str, Array]]:
+        """The number of this update of a parameter, and what is kept for it."""
+        t = self._steps[parameter] = self._steps.get(parameter, 0) + 1
+        slots = self._slots_of(parameter)
+        if slots and parameter not in self._kept:
+            self._kept[parameter] = {slot: xp.zeros_like(parameter.value) for slot in slots}
+        return t, self._kept.get(parameter, {})
+
+    def _slots_of(self, parameter: Parameter) -> tuple[str, ...]:
+        """Names of the arrays kept for a parameter."""
+        return self._slots
+
     def epoch_end(self, valid: float) -> None:
         """Take note of the validation of the epoch that has just ended: the lower, the better."""
 
     def choose(self, losses: Sequence[float]) -> int:
-        """Which of its averages counts, from the validation of each: the lower, the better."""
+        """Choose which of its averages counts, by the lowest validation."""
         return 0
 
     def averaged(self, tail: int = 0) -> AbstractContextManager[None]:
@@ -119,7 +132,7 @@ class Optimizer:
         return nullcontext()
 
     def state(self) -> dict[str, Any]:
-        """What the next step depends on, besides the parameters.
+        """Return all that the next step depends on, besides the parameters.
 
         Returns
         -------
@@ -149,7 +162,8 @@ class Optimizer:
         owner = type(self).__name__
         counts = ((n, state.get(f"{n}.steps")) for n in range(len(self.parameters)))
         steps = {n: count for n, count in counts if count is not None}
-        arrays = {f"{n}.{slot}": self.parameters[n] for n in steps for slot in self._slots}
+        slots = {n: self._slots_of(self.parameters[n]) for n in steps}
+        arrays = {f"{n}.{slot}": self.parameters[n] for n in steps for slot in slots[n]}
         if strange := sorted(set(state) ^ {"lr", *(f"{n}.steps" for n in steps), *arrays}):
             raise ValueError(f"{owner}: not a state of this optimizer: {strange}")
         lr = state["lr"]
@@ -171,21 +185,21 @@ class Optimizer:
         self.lr = float(lr)
         self._steps = {self.parameters[n]: count for n, count in steps.items()}
         self._kept = {
-            self.parameters[n]: {slot: asarray(state[f"{n}.{slot}"]).copy() for slot in self._slots}
+            self.parameters[n]: {slot: asarray(state[f"{n}.{slot}"]).copy() for slot in slots[n]}
             for n in steps
         }
 
     def _scalars_of(self, parameter: Parameter, t: int) -> dict[str, float]:
-        """The same for one parameter, where its rule differs from that of the others."""
+        """Return the same for one parameter, where its rule differs from that of the others."""
         return self._scalars(t)
 
     def _scalars(self, t: int) -> dict[str, float]:
-        """The numbers of the formula at update t of a parameter, by their names in it."""
+        """Return the numbers of the formula at update t of a parameter, by their names in it."""
         others = {name: getattr(self, name) for name in self._letters}
         return {"lr": self.lr, "decay": self.weight_decay, **others}
 
     def _checked(self, name: str, value: float, below: float = math.inf) -> float:
-        """A number, or a ValueError if it is outside [0, below)."""
+        """Return a number, or a ValueError if it is outside [0, below)."""
         if not (isinstance(value, Real) and 0 <= value < below):
             expected = "finite and 0 or more" if below == math.inf else f"in [0, {below})"
             raise ValueError(f"{type(self).__name__}: {name} should be {expected}, got {value!r}")
@@ -193,5 +207,5 @@ class Optimizer:
 
 
 def decayed(g: Array, W: Array, decay: float) -> Array:
-    """Gradient of the loss with decay / 2 times the square of W added."""
+    """Return the gradient of the loss with decay / 2 times the square of W added."""
     return g + decay * W if decay else g

@@ -1,6 +1,6 @@
-"""What a decoder or each head of a GPT looks at: attention weights as heat maps."""
+"""Heat maps over tokens: what a decoder or each head of a GPT looks at, and gates."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -8,11 +8,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.plots.fonts import in_any_script
-from deepnlp.plots.style import GREY, cell_borders, headed, saved
+from deepnlp.plots.style import BLACK, GREY, cell_borders, headed, saved
 
-COLOURS = "Blues"
+SHADES: Any = {"cmap": "Blues", "vmin": 0, "vmax": 1}
 CELL = 0.3  # inches
 LETTER = 0.095  # inches, about the width of a letter of a label
+WHITE_LETTERS_FROM = 0.55  # from this number on letters in a cell are white
 MOST_TOKENS = 64  # of a text whose heads are drawn
 SHOWN_AS = {"\n": "end", "<eos>": "end", " ": "␣"}
 
@@ -66,7 +67,7 @@ def attention_map(
     height = 1.05 + (0.1 if upright else LETTER * max(map(len, columns))) + CELL * len(rows)
     figure = headed(max(width, 0.105 * len(title)), height, title)
     axes = figure.add_subplot()
-    axes.imshow(weights, cmap=COLOURS, vmin=0, vmax=1)
+    axes.imshow(weights, interpolation="none", **SHADES)
     axes.set_xticks(range(len(columns)), columns, rotation=0 if upright else 90)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(labelsize=10, top=True, labeltop=True, bottom=False, labelbottom=False)
@@ -122,26 +123,90 @@ def attention_heads(
     side = max(1.0, 0.11 * T)  # inches of a map
     width, height = 1.3 + longest + heads * (side + 0.12), blocks * (side + 0.12) + 0.9 + longest
     figure = headed(max(width, 4.9), height, "Where each head looks, from every token (rows)")
-    panels = figure.subplots(blocks, heads, squeeze=False, sharex=True, sharey=True)
+    panels = figure.subplots(blocks, heads, squeeze=False)
     for block, row in enumerate(panels):
         for head, axes in enumerate(row):
-            axes.imshow(weights[block, head], cmap=COLOURS, vmin=0, vmax=1)
+            axes.imshow(weights[block, head], interpolation="none", **SHADES)
             axes.spines[:].set_color("#BBBBBB")
             axes.tick_params(labelsize=6.5, length=0)
             axes.tick_params(axis="x", rotation=0 if max(map(len, names)) == 1 else 90)
+            axes.set_yticks(*((range(T), names) if head == 0 else [()]))
+            axes.set_xticks(*((range(T), names) if block == blocks - 1 else [()]))
             if block == 0:
                 axes.set_title(f"head {head + 1}", fontsize=9, color=GREY)
         row[0].set_ylabel(f"block {block + 1}", fontsize=9, color=GREY)
-    panels[0, 0].set_yticks(range(T), names)
-    panels[-1, 0].set_xticks(range(T), names)
     _scale(figure, panels, 2 / height)
     return saved(figure, path)
 
 
-def _scale(figure: Figure, axes: Any, shrink: float, **place: Any) -> None:
-    """The scale of the weights beside the maps."""
+@in_any_script
+def by_token(
+    tokens: Sequence[str],
+    rows: Mapping[str, Sequence[float]],
+    *,
+    title: str,
+    scale: str,
+    words: Mapping[str, Sequence[str]] | None = None,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw a number from 0 to 1 for each token in each row, such as how far a gate is open.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+        T tokens, along the axis.
+    rows : mapping of str to sequence of float
+        T numbers by the name of the row, the first at the bottom.
+    title : str
+    scale : str
+        What the numbers are.
+    words : mapping of str to sequence of str, optional
+        What to write in the cells of a row, such as what a layer would predict there.
+    path : str or path, optional
+        Where to save the figure.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw, or a row has not T numbers.
+
+    Examples
+    --------
+    >>> figure = by_token([*"ab"], {"forget": [0.9, 0.2]}, title="It forgets", scale="mean")
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['forget']
+    """
+    lengths = [len(row) for row in rows.values()]
+    if not rows or not tokens or set(lengths) != {len(tokens)}:
+        raise ValueError(
+            f"by_token: expected rows of {len(tokens)} numbers, 1 or more, got {lengths}"
+        )
+    names = [SHOWN_AS.get(token, token) for token in tokens]
+    said = {name: [SHOWN_AS.get(word, word) for word in row] for name, row in (words or {}).items()}
+    cell = max(CELL, LETTER * max((len(word) for row in said.values() for word in row), default=0))
+    width = 2.2 + LETTER * max(map(len, rows)) + cell * len(names)
+    height = 1.2 + LETTER * max(map(len, names)) + CELL * len(rows)
+    figure = headed(max(width, 0.105 * len(title)), height, title)
+    axes = figure.add_subplot()
+    values = np.array([*rows.values()], dtype=float)
+    axes.imshow(values, interpolation="none", aspect="auto", origin="lower", **SHADES)
+    axes.set_xticks(range(len(names)), names, rotation=90)
+    axes.set_yticks(range(len(rows)), [*rows])
+    axes.tick_params(labelsize=10)
+    for y, row in enumerate(said[name] for name in rows if name in said):
+        for x, word in enumerate(row):
+            colour = "white" if values[y, x] > WHITE_LETTERS_FROM else BLACK
+            look: Any = {"ha": "center", "va": "center", "fontsize": 9, "color": colour}
+            axes.text(x, y, word, parse_math=False, **look)
+    cell_borders(axes)
+    _scale(figure, axes, 1.0, scale)
+    return saved(figure, path)
+
+
+def _scale(figure: Figure, axes: Any, shrink: float, name: str = "weight", **place: Any) -> None:
+    """Draw the scale of the weights, or of other numbers, beside the maps."""
     image = np.ravel(axes)[0].images[0]
     scale = figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], shrink=min(1, shrink), **place)
     scale.ax.tick_params(length=0, labelsize=8.5, labelcolor=GREY)
     scale.outline.set_visible(False)
-    scale.ax.set_title("weight", fontsize=9, color=GREY, loc="left", pad=8)
+    scale.ax.set_title(name, fontsize=9, color=GREY, loc="left", pad=8)

@@ -54,10 +54,10 @@ def bars(
     ['RNN', 'LSTM']
     """
     names = list(next(iter(values.values()), {}))
-    if not 0 < len(names) <= len(HATCHES) or any(list(one) != names for one in values.values()):
+    if not 0 < len(names) <= len(HATCHES) or any(list(row) != names for row in values.values()):
         raise ValueError(
             f"bars: every group should have the same 1 to {len(HATCHES)} bars, got "
-            f"{[list(one) for one in values.values()]}"
+            f"{[list(row) for row in values.values()]}"
         )
     figure = headed(7.0, 3.5 + 0.2 * title.count("\n"), title)
     axes = figure.add_subplot()

@@ -106,7 +106,7 @@ def curves(
 
 
 def log_ticks(axis: Axis, low: float, high: float) -> None:
-    """Ticks at powers of ten, and between them where there is room."""
+    """Set ticks at powers of ten, and between them where there is room."""
     subs = [1.0] if high / low > 3e3 else [1.0, 2.0, 5.0]
     if high / low < 10:
         subs = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]

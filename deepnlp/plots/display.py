@@ -4,6 +4,7 @@ import sys
 from io import BytesIO
 from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from deepnlp.plots.fonts import without_raw_warnings
@@ -30,7 +31,7 @@ def show_figures_in_notebooks() -> bool:
 
 
 def _as_png(figure: Figure) -> tuple[bytes, dict[str, Any]]:
-    """The picture of a figure, and how large to show it."""
+    """Return the picture of a figure, and how large to show it."""
     buffer = BytesIO()
     with without_raw_warnings():
         figure.savefig(buffer, format="png", dpi=PIXELS_PER_INCH)
@@ -39,8 +40,20 @@ def _as_png(figure: Figure) -> tuple[bytes, dict[str, Any]]:
     return buffer.getvalue(), {**sizes, "alt": described(figure)}
 
 
+def as_svg(figure: Figure) -> str:
+    """A figure as the text of an SVG, whose letters are outlines: it needs no fonts.
+
+    >>> as_svg(Figure()).lstrip()[:5]
+    '<?xml'
+    """
+    buffer = BytesIO()
+    with without_raw_warnings(), rc_context({"svg.hashsalt": "deepnlp"}):
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    return buffer.getvalue().decode("utf-8")
+
+
 def described(figure: Figure) -> str:
-    """A figure in words, for those who do not see it: its titles, and what is over what.
+    """Make a figure in words, for those who do not see it: its titles, and what is over what.
 
     >>> figure = Figure()
     >>> axes = figure.subplots()

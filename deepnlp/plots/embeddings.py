@@ -90,7 +90,7 @@ def embeddings(
 def draw_groups(
     axes: Axes, groups: Mapping[str, Sequence[str]], places: Mapping[str, HostArray]
 ) -> None:
-    """A mark for each word at its place (2,), named, in the colour of its group."""
+    """Mark each word at its place (2,), with its name, in the colour of its group."""
     colours: dict[str, str] = {}
     for (name, group), (colour, _, marker) in zip(groups.items(), LOOKS, strict=False):
         xy = np.array([places[word] for word in group])

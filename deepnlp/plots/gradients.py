@@ -1,5 +1,6 @@
 """How gradients flow back in time: through one model now, and over the course of training."""
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -124,6 +125,54 @@ def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None
     return saved(figure, path)
 
 
+def gradient_norms(
+    updates: Sequence[int],
+    norms: Mapping[str, Sequence[float]],
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw the norm of the whole gradient over the updates, and below it that of each layer.
+
+    Parameters
+    ----------
+    updates : sequence of int
+        M, after how many updates each norm was measured.
+    norms : mapping of str to sequence of float
+        M norms by layer, the first at the bottom.
+    path : str or path, optional
+        Where to save the figure.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw.
+
+    Examples
+    --------
+    >>> figure = gradient_norms([0, 10], {"embedding": [1.0, 3.0], "output": [2.0, 4.0]})
+    >>> figure.axes[0].get_title(loc="left")
+    'The norm of the gradient: 2.24 at first, 5 at the end'
+    """
+    values = np.array([*norms.values()], dtype=float)
+    if not values.size:
+        raise ValueError("there are no norms of gradients to draw")
+    whole = np.sqrt(np.sum(values**2, axis=0))
+    figure = headed(7.0, 2.9 + 0.22 * len(values))
+    top, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.0, 0.7 + 0.15 * len(values)])
+    top.plot(updates, whole, color=BLUE, lw=1.2)
+    top.set(yscale="log", ylabel="norm")
+    first, last = (f"{norm:.3g}" for norm in whole[[0, -1]])
+    message = f"The norm of the gradient: {first} at first, {last} at the end"
+    top.set_title(message, loc="left", fontsize=10.5, weight="bold")
+    plain(top)
+    drawn = np.maximum(values, LEAST_SHARE)
+    edges, rows = _edges(np.asarray(updates)), np.arange(len(values) + 1) - 0.5
+    image = below.pcolormesh(edges, rows, drawn, norm=LogNorm(), cmap="cividis")
+    below.set_yticks(range(len(values)), [*norms], fontsize=8.5)
+    below.set_xlabel("updates")
+    figure.colorbar(image, ax=below).set_label("norm")
+    return saved(figure, path)
+
+
 # --- One layer now ----------------------------------------------------------------------------
 
 
@@ -131,7 +180,7 @@ Curve = tuple[HostArray, HostArray, str, dict[str, Any]]  # x, y, the text at it
 
 
 def _curves(layer: LayerFlow, fed: bool) -> list[Curve]:
-    """The shares measured and predicted; ``fed`` where gradients come down at every step."""
+    """Return the shares measured and predicted; ``fed`` where gradients come down at every step."""
     k = np.arange(len(layer.dh))
     measured = f"measured w.r.t. $h$\n{layer.measured_rate:.3f} per step"
     curves: list[Curve] = [(k, layer.dh_share, measured, {"color": BLUE, "lw": 2.2})]
@@ -162,7 +211,7 @@ def _draw_shares(axes: Axes, curves: list[Curve], lowest: float, highest: float)
 
 
 def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
-    """For each gate the shares shut, between and open, and a mark at its mean."""
+    """Draw for each gate the shares shut, between and open, and a mark at its mean."""
     names, uses = list(layer.gates), layer.gates.values()
     shut, open_, means = np.array([(use.shut, use.open, use.mean) for use in uses]).T
     for left, share, colour, text in (
@@ -182,14 +231,14 @@ def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
 
 def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
     labels = []
-    for (name, found), (colour, dash, _) in zip(layer.weights.items(), LOOKS, strict=False):
-        values = found.singular_values
+    for (name, spectrum), (colour, dash, _) in zip(layer.weights.items(), LOOKS, strict=False):
+        values = spectrum.singular_values
         axes.plot(np.arange(1, len(values) + 1), values, color=colour, ls=dash, lw=1.6)
-        axes.plot([len(values)], [found.spectral_radius], "D", color=colour, ms=5, clip_on=False)
-        text = rf"$\rho$({name}) = {found.spectral_radius:.2f}"
-        labels.append(Label(text, found.spectral_radius, colour))
+        axes.plot([len(values)], [spectrum.spectral_radius], "D", color=colour, ms=5, clip_on=False)
+        text = rf"$\rho$({name}) = {spectrum.spectral_radius:.2f}"
+        labels.append(Label(text, spectrum.spectral_radius, colour))
     axes.axhline(1.0, color=BLACK, lw=0.8)
-    top = max(found.largest for found in layer.weights.values())
+    top = max(spectrum.largest for spectrum in layer.weights.values())
     axes.set(xlim=(1, max(2, len(values))), ylim=(0, 1.1 * max(top, 1.0)), ylabel="singular value")
     below = "singular values of $W_h$, the largest first (diamond: spectral radius ρ)"
     axes.set_xlabel(below, fontsize=9)
@@ -207,14 +256,14 @@ def _flow_message(flow: GradientFlow) -> str:
 
 
 def _edges(updates: HostArray) -> HostArray:
-    """Borders between measurements, halfway from one to the next."""
+    """Return borders between measurements, halfway from one to the next."""
     steps = np.diff(updates) if len(updates) > 1 else np.ones(1)
     beyond = np.concatenate([updates[:1] - steps[:1], updates, updates[-1:] + steps[-1:]])
     return (beyond[1:] + beyond[:-1]) / 2
 
 
 def _reach(shares: HostArray, least: float = 0.01) -> int:
-    """The last step back at which at least 1 % of the gradient is left."""
+    """Return the last step back at which at least 1 % of the gradient is left."""
     return int(np.flatnonzero(shares >= least).max(initial=0))
 
 
@@ -222,6 +271,6 @@ def _history_message(history: GradientHistory) -> str:
     ends = [[_reach(row) for row in history.dh_share[m]] for m in (0, -1)]
     parts = [f"{a} to {b} in layer {n}" for n, (a, b) in enumerate(zip(*ends, strict=True), 1)]
     return (
-        "Steps back that 1 % of the gradient reaches (black line), from the first update to the "
+        "Steps back that 1 % of the gradient reaches (the line), from the first update to the "
         f"last:\n{', '.join(parts)}"
     )

@@ -58,7 +58,7 @@ def label_words(
 def place_labels(
     points: HostArray, sizes: HostArray, bounds: tuple[float, float, float, float]
 ) -> tuple[HostArray, HostArray]:
-    """Places for labels beside points, as near as there is room.
+    """Return places for labels beside points, as near as there is room.
 
     One label after the other, those of crowded points first, takes the nearest place that is
     within bounds and free of marks, lines and earlier labels. Where the label is not near its own
@@ -119,7 +119,7 @@ def place_labels(
 
 
 def _offsets(size: HostArray) -> HostArray:
-    """Corners of a label around a point at the origin, the nearest first, (candidates, 2)."""
+    """Return corners of a label around the origin, the nearest first, (candidates, 2)."""
     reach = MARK + STEP * np.repeat(np.arange(DISTANCES), len(DIRECTIONS))[:, None]
     angles = np.tile(DIRECTIONS, DISTANCES)
     towards = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -128,7 +128,7 @@ def _offsets(size: HostArray) -> HostArray:
 
 
 def _needs_line(box: HostArray, point: HostArray, others: HostArray) -> bool:
-    """Whether it is not plain that a label belongs to the mark at a point."""
+    """Return whether a label needs a line to the mark that it names."""
     marks = np.concatenate([[[*(point - MARK), *(point + MARK)]], others])
     apart = np.maximum(marks[:, :2] - box[2:], box[:2] - marks[:, 2:]).clip(0)
     gaps = np.hypot(*apart.T)
@@ -136,14 +136,14 @@ def _needs_line(box: HostArray, point: HostArray, others: HostArray) -> bool:
 
 
 def _crosses(box: HostArray, point: HostArray, others: HostArray, drawn: HostArray) -> bool:
-    """Whether a label needs a line to its mark that crosses another mark, or what is drawn."""
+    """Return whether the line from a label to its mark would cross another mark."""
     line = _line(point, box)
     across = _overlap(line, np.concatenate([others, drawn])).any()
     return bool(across) and _needs_line(box, point, others)
 
 
 def _line(point: HostArray, box: HostArray) -> HostArray:
-    """A line from a point to the nearest place of a box, as small boxes along it, (k, 4)."""
+    """Return a line from a point to the nearest place of a box, as small boxes along it, (k, 4)."""
     end = np.clip(point, box[:2], box[2:])
     parts = 2 + int(math.dist(point, end) / LINE)
     along = point + np.linspace(0, 1, parts)[:, None] * (end - point)
@@ -151,7 +151,7 @@ def _line(point: HostArray, box: HostArray) -> HostArray:
 
 
 def _overlap(boxes: HostArray, others: HostArray) -> HostArray:
-    """Which boxes (n, 4) share an area with which others (m, 4), (n, m)."""
+    """Return which boxes (n, 4) overlap which others (m, 4), (n, m)."""
     low = np.maximum(boxes[:, None, :2], others[:, :2])
     high = np.minimum(boxes[:, None, 2:], others[:, 2:])
     return np.asarray((low < high).all(axis=2))

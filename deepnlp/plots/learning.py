@@ -91,13 +91,13 @@ def learning_curve(
 
 
 def _points(history: Sequence[Mapping[str, Any]], key: str) -> tuple[list[float], list[float]]:
-    """Epochs and values, of those whose value can be drawn."""
+    """Return epochs and values, of those whose value can be drawn."""
     rows = [row for row in history if row.get(key) is not None and isfinite(row[key])]
     return [row["epoch"] for row in rows], [float(row[key]) for row in rows]
 
 
 def _learning_rates(history: Sequence[Mapping[str, Any]]) -> str:
-    """How the learning rate changed, if it did."""
+    """Return how the learning rate changed, if it did."""
     rates = [(row["epoch"], row["lr"]) for row in history if row.get("lr") is not None]
     changes = [after for before, after in pairwise(rates) if before[1] != after[1]]
     if not changes:
@@ -109,7 +109,7 @@ def _learning_rates(history: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _message(what: str, best: tuple[float, float], last: float, levels: Mapping[str, float]) -> str:
-    """What the figure shows, in one line: the best value and the baselines around it."""
+    """Return the figure's message in one line: the best value and the baselines around it."""
     epoch, value = best
     text = f"Best {what} {_number(value)} (epoch {epoch:g} of {last:g})"
     if epoch == last:

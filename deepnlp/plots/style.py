@@ -1,4 +1,4 @@
-"""What the figures share: colours, and labels that stand beside what they name."""
+"""Colours and labels that all figures share."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -53,7 +53,7 @@ def label_in_margin(
         Of the letters, in points.
     """
     to_axes = axes.transData + axes.transAxes.inverted()
-    heights = [float(to_axes.transform((axes.get_xlim()[1], one.end))[1]) for one in labels]
+    heights = [float(to_axes.transform((axes.get_xlim()[1], label.end))[1]) for label in labels]
     for label, end, place in zip(labels, heights, spread(heights, height, 0.0, 1.0), strict=True):
         inside = min(max(end, 0.0), 1.0)  # a line may leave the axes
         kept: Any = {"transform": axes.transAxes, "color": label.colour}
@@ -74,7 +74,7 @@ def plain(axes: Axes) -> None:
 
 
 def log_scale(axes: Axes, low: float, high: float, ticks: int = 7) -> None:
-    """A logarithmic vertical axis from low to high, with a few round ticks.
+    """Make the vertical axis logarithmic, from low to high, with a few round ticks.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def log_scale(axes: Axes, low: float, high: float, ticks: int = 7) -> None:
 
 
 def headed(width: float, height: float, title: str = "") -> Figure:
-    """A figure in inches with its message above; axes take the room that their labels leave."""
+    """Make a figure with its message above; axes take the room that their labels leave."""
     figure = Figure(figsize=(width, height), dpi=150)
     figure.set_layout_engine("compressed", w_pad=0.1, h_pad=0.08)
     if title:
@@ -100,7 +100,7 @@ def headed(width: float, height: float, title: str = "") -> Figure:
 
 
 def cell_borders(axes: Axes) -> None:
-    """Pale lines between the cells of an image, in place of ticks."""
+    """Draw pale lines between the cells of an image, in place of ticks."""
     rows, columns = axes.images[0].get_size()
     axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
@@ -109,7 +109,7 @@ def cell_borders(axes: Axes) -> None:
 
 
 def legend_above(axes: Axes, columns: int) -> None:
-    """What the marks mean, in a line over the axes."""
+    """Draw the legend of the marks, in a line over the axes."""
     place: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
     axes.legend(**place, ncols=columns, frameon=False, fontsize=9.5, columnspacing=1.3)
 
@@ -117,7 +117,7 @@ def legend_above(axes: Axes, columns: int) -> None:
 def sheet(
     width: float, height: float, title: str, origin: Point = (0.0, 0.0)
 ) -> tuple[Figure, Axes]:
-    """A figure in inches, with its message above; ``origin`` is its lower left corner."""
+    """Make a figure in inches, with its message above; ``origin`` is its lower left corner."""
     figure = Figure(figsize=(width, height), dpi=150)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
@@ -142,7 +142,7 @@ def arrow(
 
 
 def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
-    """The figure, written where a path is given, to just that path; its suffix says the format."""
+    """Return the figure, and write it if there is a path, whose suffix says the format."""
     if path is not None:
         with replacing(path) as file, without_raw_warnings():
             figure.savefig(file, format=Path(path).suffix[1:].lower() or "png")
@@ -150,7 +150,7 @@ def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage that can be read at any size.
+    """Return a share as a percentage that can be read at any size.
 
     Parameters
     ----------

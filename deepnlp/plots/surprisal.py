@@ -80,7 +80,7 @@ def surprisal_text(
 
 
 def _colours(bits: float, most: float) -> tuple[str, str]:
-    """Background and letters, as hexadecimal colours."""
+    """Return the background and letters, as hexadecimal colours."""
     share = min(max(bits / most, 0.0), 1.0)
     background = to_hex(colormaps[COLOURS](DARKEST * share))
     return background, "#FFFFFF" if share >= WHITE_LETTERS_FROM else BLACK

@@ -1,6 +1,6 @@
 """Tasks: what a model is trained to do, and how it is judged. ``Trainer`` trains any of them.
 
-But a model of n-grams is counted.
+Only a model of n-grams is counted, not trained.
 """
 
 from typing import Any
@@ -14,6 +14,11 @@ from deepnlp.tasks.tagging import Tagging
 from deepnlp.tasks.task import Task
 from deepnlp.tasks.word2vec import Word2Vec
 
+__all__ = [
+    "TASKS", "BPTTBatches", "Corpus", "LanguageModelling", "NGrams", "SequenceToSequence",
+    "Tagging", "Task", "Word2Vec", "as_task", "task_of_model",
+]  # fmt: skip
+
 # By the name that `deepnlp train --task` takes.
 TASKS: dict[str, type[Task]] = {
     "lm": LanguageModelling,
@@ -25,7 +30,7 @@ TASKS: dict[str, type[Task]] = {
 
 
 def as_task(task: Task | Corpus, **options: Any) -> Task:
-    """The task itself; for a corpus, language modelling on it.
+    """Return the task itself; for a corpus, language modelling on it.
 
     Parameters
     ----------
@@ -44,7 +49,7 @@ def as_task(task: Task | Corpus, **options: Any) -> Task:
 
 
 def task_of_model(kind: type[Any]) -> str:
-    """The task that builds models of a class.
+    """Return the task that builds models of a class.
 
     Parameters
     ----------

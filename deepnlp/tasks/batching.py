@@ -89,7 +89,7 @@ class BPTTBatches:
         self._edges = [*starts.tolist(), length]  # window k is from edge k to edge k + 1
 
     def _drawn(self, length: int, rng: np.random.Generator) -> HostIds:
-        """Where windows begin whose lengths are drawn."""
+        """Return the starts of windows whose lengths are drawn."""
         T, most = self.time_size, length // SHORTEST + 1
         mean = np.where(rng.random(most) < 0.95, T, T / 2)
         lengths = np.clip(rng.normal(mean, 5).astype(int), SHORTEST, T + 10)
@@ -100,7 +100,7 @@ class BPTTBatches:
         return len(self._edges) - 1
 
     def __getitem__(self, k: int) -> tuple[HostIds, HostIds]:
-        """Window k: inputs and targets, each (N, T) or narrower at the end."""
+        """Return window k: inputs and targets, each (N, T) or narrower at the end."""
         if not 0 <= k < len(self):
             raise IndexError(f"windows are 0 to {len(self) - 1}, got {k}")
         window = slice(self._edges[k], self._edges[k + 1])
@@ -159,7 +159,7 @@ class RandomWindows:
         return len(self._starts)
 
     def __getitem__(self, k: int) -> tuple[HostIds, HostIds]:
-        """Batch k: inputs and targets, each (N, T)."""
+        """Return batch k: inputs and targets, each (N, T)."""
         if not 0 <= k < len(self):
             raise IndexError(f"windows are 0 to {len(self) - 1}, got {k}")
         places = self._starts[k] + self._places

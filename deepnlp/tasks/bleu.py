@@ -8,7 +8,7 @@ from deepnlp.errors import required
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
-    """BLEU of a set of translations, from 0 to 100, and sacrebleu's signature of how it was found.
+    """Return the BLEU of translations, from 0 to 100, and sacrebleu's signature of its settings.
 
     Capitals do not count (``case:lc``), since the tokenisers write in lower case. Each text has
     one reference or more.
@@ -37,6 +37,6 @@ def corpus_score(
 
 
 def require_sacrebleu() -> Any:
-    """The module; asked for before the work begins, if only for the error."""
+    """Return the module; asked for before the work begins, if only for the error."""
     advice = "sacrebleu, or take another metric"
     return required("sacrebleu", "BLEU is computed by sacrebleu", advice)

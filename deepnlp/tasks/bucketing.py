@@ -58,12 +58,12 @@ class Buckets:
         return len(self._rows)
 
     def __getitem__(self, k: int) -> tuple[Any, ...]:
-        """Batch k, counted from 0."""
+        """Return batch k, counted from 0."""
         return self._make(k, self._rows[self._order[k]])
 
 
 def by_length(lengths: HostIds, batch_size: int) -> list[HostIds]:
-    """All sequences in batches, the shortest first, for evaluation.
+    """Return all sequences in batches, the shortest first, for evaluation.
 
     >>> [rows.tolist() for rows in by_length(np.array([3, 1, 2]), 2)]
     [[1, 2], [0]]

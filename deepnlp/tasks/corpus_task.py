@@ -1,4 +1,4 @@
-"""What tasks on a corpus share: the data, and a model that reads its words."""
+"""The base of tasks on a corpus: the data, and a model that reads its words."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -28,11 +28,11 @@ class CorpusTask(Task):
         model.vocab = self.corpus.vocab
 
     def describe(self) -> str:
-        """The corpus in one line, and its unknown words in another."""
+        """Return the corpus in one line, and its unknown words in another."""
         return f"{super().describe()}\n{self.corpus.describe_words()}"
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
-        """The task on the corpus that options name; of a trained model, in its vocabulary."""
+        """Load the task on the corpus that options name, in a trained model's vocabulary."""
         fixed = {} if model is None else {"vocab": model.vocab, "vocab_size": None, "tokens": None}
         return fill(cls, options, fill(load_corpus, options, **fixed))

@@ -24,7 +24,7 @@ class Pretrained(NamedTuple):
     coverage: dict[str, Any]  # how many words the file has, and their share of the training text
 
     def describe(self) -> str:
-        """The coverage in one line."""
+        """Return the coverage in one line."""
         facts = self.coverage
         share = facts["words"] / facts["vocabulary"]
         return (
@@ -39,10 +39,10 @@ def pretrained(
     *,
     vectors: Annotated[str | None, Option(metavar="PATH", resume="moved")] = None,
 ) -> Pretrained | None:
-    """The vectors of a file, if any, for the words of a corpus; those it lacks have random ones.
+    """Read the vectors for the words of a corpus; words that the file lacks get random ones.
 
-    A path that does not exist is looked up in the data folder. Of a run, the input vectors of its
-    best model are taken.
+    A path that does not exist is looked up in the data folder. If the path is a run, the vectors
+    are the input vectors of its best model.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def pretrained(
 
 
 def _rows_of(name: str, corpus: Corpus) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Vectors (V, D) of the words of a corpus from a file or a run, and which were found (V,)."""
+    """Read vectors (V, D) of a corpus's words from a file or a run, and which it has (V,)."""
     in_data = data_folder() / name
     path = in_data if in_data.exists() and not Path(name).exists() else Path(name)
     if not path.is_dir():
@@ -81,7 +81,7 @@ def output_ids(
     *,
     output_words: Annotated[int, Option(low=0)] = 0,
 ) -> list[int] | None:
-    """Ids of the most frequent words, <unk> among them, by id; None for all words.
+    """Return ids of the most frequent words, <unk> among them, by id; None for all words.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ STARTS = pretrained, output_ids, start_from_unigram, start_from_run  # which dec
 
 
 def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str, Any]) -> RNNLM:
-    """The model that options describe, started from a corpus and, if there are any, vectors."""
+    """Make the model that options describe, started from a corpus and, if given, vectors."""
     predicted = fill(output_ids, options, corpus)
     start: dict[str, Any] = {} if predicted is None else {"output_ids": predicted}
     if vectors is not None:
@@ -158,7 +158,7 @@ def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str
 
 
 def fresh_gpt(corpus: Corpus, options: Mapping[str, Any]) -> GPT:
-    """The GPT that options describe, started from another run or from random numbers."""
+    """Return the GPT that options describe, started from another run or from random numbers."""
     for name in ("vectors", "output_words"):
         if options[name]:
             raise ValueError(f"{name} belongs to model='rnnlm', got {options[name]!r} for a gpt")

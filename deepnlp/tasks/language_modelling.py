@@ -121,7 +121,7 @@ class LanguageModelling(CorpusTask):
         self._output_size = getattr(model, "output_size", model.vocab_size)
 
     def batches(self, epoch: int) -> Batches:
-        """Windows of the text, in its order or from anywhere: inputs and targets (N, T)."""
+        """Return windows of the text, in its order or from anywhere: inputs and targets (N, T)."""
         rng = np.random.default_rng((self.data_seed, epoch))
         if self.windows == "random":
             steps = self.epoch_steps or len(self._batches)
@@ -131,13 +131,13 @@ class LanguageModelling(CorpusTask):
         return BPTTBatches(self.corpus.train, self.batch_size, self.time_size, rng)
 
     def lr_scale(self, batch: tuple[Any, ...]) -> float:
-        """With ``vary_time``, the length of the window as a fraction of T."""
+        """Return, with ``vary_time``, the length of the window as a fraction of T."""
         return float(batch[0].shape[1] / self.time_size) if self.vary_time else 1.0
 
     def learn(self, model: Any, batch: tuple[Any, ...], share: float = 1) -> Array:
-        """The mean cross-entropy of a window, whose targets are those of the model.
+        """Return the mean cross-entropy of a window, whose targets are those of the model.
 
-        What AR, TAR and the like add to the loss has its gradient, but is not in the figure.
+        The figure leaves out AR, TAR and other penalties, whose gradients count all the same.
         """
         inputs, targets = batch
         loss = super().learn(model, (inputs, to_predict(model, targets)), share)
@@ -148,20 +148,20 @@ class LanguageModelling(CorpusTask):
         model.reset_state()
 
     def training_figure(self, loss: float) -> tuple[str, float]:
-        """Perplexity: exp of the mean loss."""
+        """Return the perplexity: exp of the mean loss."""
         return "perplexity", exponential(loss)
 
     def evaluate(self, model: Any) -> dict[str, float]:
-        """Validation perplexity, in ``eval_batch_size`` streams."""
+        """Return the validation perplexity, in ``eval_batch_size`` streams."""
         return {"perplexity": perplexity(model, self.corpus.valid, self.eval_batch_size)}
 
     def measure(self, model: Any, split: str) -> Measured:
-        """Perplexity of a split, at batch 1, and the bits that it means for a byte and a word."""
+        """Measure the perplexity of a split, at batch 1, with its bits per byte and word."""
         value = perplexity(model, self.corpus.splits[split], 1)
         return {"perplexity": value, **self.corpus.bits(split, value)}, {}
 
     def final(self, model: Any) -> dict[str, Any]:
-        """Perplexities of validation and test split, at batch 1 and in streams; similarities."""
+        """Measure validation and test split, at batch 1 and in streams; and similarities."""
         splits = {"valid": self.corpus.valid, "test": self.corpus.test}
         N = self.eval_batch_size
         batched = share_out(lambda ids: perplexity(model, ids, N), [*splits.values()])
@@ -173,15 +173,15 @@ class LanguageModelling(CorpusTask):
         }
 
     def _similarity(self, model: Any) -> dict[str, Any]:
-        """Under ``similarity``, by side, what each set says of the vectors."""
+        """Measure, under ``similarity`` and by side, the vectors on each set."""
         if not self._sets:
             return {}
         sides = ("input", "output")
-        found = {side: similarities(model.word_vectors(side), self._sets) for side in sides}
-        return {"similarity": found}
+        by_side = {side: similarities(model.word_vectors(side), self._sets) for side in sides}
+        return {"similarity": by_side}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
-        """Perplexities of n-gram models of the words that the model predicts."""
+        """Return perplexities of n-gram models of the words that the model predicts."""
         if not self.baselines:
             return {}
         splits = {split: self._to_predict(ids) for split, ids in self.corpus.splits.items()}
@@ -189,22 +189,22 @@ class LanguageModelling(CorpusTask):
         return ngrams.baselines(train, splits, self._output_size)
 
     def sample(self, model: Any) -> str:
-        """The first sampled line that is long enough for a sentence."""
+        """Return the first sampled line that is long enough for a sentence."""
         length = 240 if self.corpus.vocab.tokenizer == "chars" else 120
         lines = generate(model, length=length, temperature=0.8, top_p=0.95, seed=0).splitlines()
         long_enough = [n for n in lines if sum(map(str.isalpha, n.split())) >= SENTENCE_WORDS]
         return long_enough[0] if long_enough else max(lines, key=len, default="")
 
     def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes of the corpus; how many of its words have vectors."""
+        """Return name, fingerprint and sizes of the corpus, and how many words have vectors."""
         return {**super().facts(), **({"vectors": self.vectors.coverage} if self.vectors else {})}
 
     def describe(self) -> str:
-        """The corpus, its unknown words and its vectors, each in a line."""
+        """Return the corpus, its unknown words and its vectors, each in a line."""
         return "\n".join([super().describe(), *([self.vectors.describe()] if self.vectors else [])])
 
     def watched(self) -> tuple[Any, int]:
-        """The validation text, and the steps of truncated backpropagation."""
+        """Return the validation text, and the steps of truncated backpropagation."""
         return self.corpus.valid, self.time_size
 
     @classmethod
@@ -214,19 +214,19 @@ class LanguageModelling(CorpusTask):
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
-        """The task on the corpus that options name; in the vocabulary of a model to start from."""
+        """Load the task on the corpus that options name, in the vocabulary of a first model."""
         start = options["start_from"]
         return super().load(options, load(start) if start and model is None else model)
 
     def build_model(self, options: Mapping[str, Any]) -> RNNLM | GPT:
-        """A fresh model, started from word frequencies, vectors or a run as the options say."""
+        """Make a model, started from word frequencies, vectors or a run as the options say."""
         if options["model"] == "gpt":
             return fresh_gpt(self.corpus, options)
         self.vectors = fill(pretrained, options, self.corpus, options["embed_size"])
         return fresh_rnnlm(self.corpus, self.vectors, options)
 
     def memory(self, model: Any) -> dict[str, int]:
-        """Numbers in hidden states and scores of a window, with what backward needs of them."""
+        """Count numbers in states and scores of a window, with what backward needs of them."""
         tokens = self.batch_size * self.time_size
         numbers = 3 * model.config()["embed_size"] + model.numbers_for_backward()
         return {

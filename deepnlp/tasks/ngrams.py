@@ -39,9 +39,9 @@ class NGrams(CorpusTask):
         model.fit(self.corpus.train, len(self.corpus.vocab))
 
     def measure(self, model: KneserNey, split: str) -> Measured:
-        """Perplexity of a split."""
+        """Return the perplexity of a split."""
         return {"perplexity": model.perplexity(self.corpus.splits[split])}, {}
 
     def build_model(self, options: Mapping[str, Any]) -> KneserNey:
-        """A model without counts."""
+        """Make a model without counts."""
         return fill(KneserNey, options)

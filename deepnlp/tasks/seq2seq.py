@@ -122,7 +122,7 @@ class SequenceToSequence(SequenceTask):
         model.source_vocab, model.target_vocab = source, target
 
     def _batch(self, pairs: Sequence[Pair], epochs: float, seed: Sequence[int]) -> Batch:
-        """Source (N, S), lengths (N,), inputs and targets (N, T); which inputs are the target's."""
+        """Return source (N, S), lengths (N,); inputs, targets, and forced inputs (N, T)."""
         batch = self._padded(pairs)
         share = self.forced_share(epochs)
         if share == 1:
@@ -130,47 +130,47 @@ class SequenceToSequence(SequenceTask):
         return *batch, np.asarray(np.random.default_rng(seed).random(batch[2].shape) < share)
 
     def forced_share(self, epochs: float) -> float:
-        """The share of inputs that are the target's, after a number of epochs."""
+        """Return the share of inputs that are the target's, after a number of epochs."""
         done = min(1.0, epochs / self.teacher_forcing_epochs)
         return 1 - (1 - self.teacher_forcing) * done
 
     def learn(self, model: Any, batch: tuple[Any, ...], share: float = 1) -> Array:
-        """The mean loss of a batch; some of its inputs are the model's own where it says so."""
+        """Return the mean loss of a batch; with scheduled sampling some inputs are the model's."""
         source, lengths, inputs, targets, *forced = map(asarray, batch)
         if forced:
             inputs = self._with_own_inputs(model, source, lengths, inputs, forced[0])
         return super().learn(model, (source, lengths, inputs, targets), share)
 
     def count(self, batch: tuple[Any, ...]) -> int:
-        """Target tokens and ends, without padding."""
+        """Count target tokens and ends, without padding."""
         return super().count(batch[:4])
 
     def _padded(self, pairs: Sequence[Pair]) -> Batch:
-        """A batch: the source and its lengths, what the decoder reads and what it should write."""
+        """Return a batch: source, lengths, the decoder's inputs, and its targets."""
         return pad_pairs([a for a, _ in pairs], [b for _, b in pairs], self._start)
 
     def _with_own_inputs(
         self, model: Any, source: Array, lengths: Array, inputs: Array, forced: Array
     ) -> Array:
-        """Inputs (N, T) in which the model's choice stands wherever ``forced`` is false."""
+        """Return inputs (N, T) in which the model's choice stands wherever ``forced`` is false."""
         model = model.twin().eval()
         with no_backward():
             state = model.start(source, lengths)
             read = [inputs[:, 0]]
             for t in range(1, inputs.shape[1]):
                 scores, state = model.step(read[-1], state)
-                own = xp.argmax(scores, axis=1).astype(inputs.dtype)
-                read.append(xp.where(forced[:, t], inputs[:, t], own))
+                chosen = xp.argmax(scores, axis=1).astype(inputs.dtype)
+                read.append(xp.where(forced[:, t], inputs[:, t], chosen))
         return xp.stack(read, axis=1)
 
     # --- Evaluation ------------------------------------------------------------------------------
 
     def evaluate(self, model: Any) -> dict[str, float]:
-        """Figures on the validation split, by greedy search."""
+        """Return figures on the validation split, by greedy search."""
         return self.measure(model, "valid", beam=1)[0]
 
     def measure(self, model: Any, split: str, beam: int | None = None) -> Measured:
-        """Figures on a split, by beam search where one is set, and how BLEU was computed."""
+        """Return figures on a split, by beam search where one is set, and how BLEU was computed."""
         beam = beam or self.beam
         references = self.pairs.references(split)
         texts = self._translations(model, list(references), beam)
@@ -185,25 +185,25 @@ class SequenceToSequence(SequenceTask):
         return {self.metric: figures.pop(self.metric), **figures}, notes
 
     def sample(self, model: Any) -> str:
-        """A few texts of the validation split with their translations."""
+        """Return a few texts of the validation split with their translations."""
         sources = list(self.pairs.references("valid"))[:SHOWN]
-        found = self._translations(model, sources, self.beam)
-        return " | ".join(f"{a} -> {b}" for a, b in zip(sources, found, strict=True))
+        translations = self._translations(model, sources, self.beam)
+        return " | ".join(f"{a} -> {b}" for a, b in zip(sources, translations, strict=True))
 
     def _translations(self, model: Any, sources: list[str], beam: int) -> list[str]:
         longest = int(self._lengths[:, 1].max()) + 1
         sizes: Any = {"max_length": 2 * longest, "batch_size": self.batch_size}
         penalty = self.length_penalty
-        found = translate(model, sources, beam=beam, length_penalty=penalty, **sizes)
-        return [best.text for best, *_ in found]
+        searched = translate(model, sources, beam=beam, length_penalty=penalty, **sizes)
+        return [best.text for best, *_ in searched]
 
     def _is_one_of(self, text: str, references: Sequence[str]) -> bool:
-        """Whether a text is one of the references, as the vocabulary's tokeniser reads them."""
+        """Return whether a text equals a reference, as the vocabulary's tokeniser reads them."""
         cut = self.pairs.target_vocab.tokenize
         return cut(text) in [cut(reference) for reference in references]
 
     def _forced_figures(self, model: Any, split: str) -> dict[str, float]:
-        """Perplexity and accuracy of the next token, where the target so far is given."""
+        """Measure perplexity and accuracy of the next token, given the target so far."""
 
         def figures(batch: Batch) -> tuple[float, float, int]:
             *inputs, targets = map(asarray, batch)
@@ -220,30 +220,30 @@ class SequenceToSequence(SequenceTask):
 
     @classmethod
     def recipe_for(cls, options: Mapping[str, Any]) -> str:
-        """That of dates for what is written in characters, else that of sentences."""
+        """Return the recipe of dates for texts of characters, else that of sentences."""
         source = SOURCES["pairs"].get(str(options.get("corpus", "dates")), {})
         return "dates" if source.get("tokenizer") == "chars" else "translation"
 
     @classmethod
     def judged_by(cls, options: Mapping[str, Any]) -> tuple[str, bool]:
-        """The metric of the option, and whether more of it is better."""
+        """Return the metric of the option, and whether more of it is better."""
         return options["metric"], options["metric"] != "perplexity"
 
     @classmethod
     def load_data(cls, options: Mapping[str, Any], model: Any) -> Pairs:
-        """The pairs that options name, in the vocabularies of a model if there is one."""
+        """Return the pairs that options name, in the vocabularies of a model if there is one."""
         vocabs = None if model is None else (model.source_vocab, model.target_vocab)
         return fill(load_pairs, options, vocabs=vocabs)
 
     def build_model(self, options: Mapping[str, Any]) -> EncoderDecoder:
-        """A fresh model; tied embeddings share the words that both vocabularies have."""
+        """Make a fresh model; tied embeddings share the words that both vocabularies have."""
         source, target = self.pairs.source_vocab, self.pairs.target_vocab
         shared = shared_ids(source, target) if options["tie"] == "all" else None
         kind = self.model_kind(options)
         return fill(kind, options, len(source), len(target), shared_ids=shared)
 
     def memory(self, model: Any) -> dict[str, int]:
-        """Numbers in hidden states and scores of the longest batch, with what backward needs."""
+        """Count numbers in states and scores of the longest batch, with what backward needs."""
         S, T = (int(n) for n in self._lengths.max(axis=0))
         cells = model.numbers_for_backward() // 2  # half of them read the source
         return {
@@ -253,7 +253,7 @@ class SequenceToSequence(SequenceTask):
 
 
 def shared_ids(source: Vocabulary, target: Vocabulary) -> HostIds:
-    """For each target id the source id of the same token, -1 where there is none.
+    """Return the source id of each target id's token, -1 where there is none.
 
     >>> shared_ids(Vocabulary.build(["b", "a", "a"]), Vocabulary.build(["c", "b"])).tolist()
     [1, -1, 2, 3]

@@ -1,4 +1,4 @@
-"""What tasks on sequences of different lengths share: batches of about equally long ones."""
+"""The base of tasks on sequences of different lengths: batches of similar lengths."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeAlias
@@ -36,18 +36,18 @@ class SequenceTask(Task):
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
-        """The task on the data that options name; the order has the run's seed by default."""
+        """Load the task on the data that options name; by default its order has the run's seed."""
         seed = options["order_seed"]
         seed = options["seed"] if seed is None else seed
         return fill(cls, options, cls.load_data(options, model), order_seed=seed)
 
     @classmethod
     def load_data(cls, options: Mapping[str, Any], model: Any) -> Any:
-        """The data that options name, in the vocabularies of a model if there is one."""
+        """Return the data that options name, in the vocabularies of a model if there is one."""
         raise NotImplementedError
 
     def batches(self, epoch: int) -> Buckets:
-        """Padded batches, the targets last, -1 where there is none; in an order of the epoch's."""
+        """Return padded batches in the epoch's order, the targets last, -1 where there is none."""
 
         def make(k: int, rows: HostIds) -> Batch:
             pairs = [self._train[row] for row in rows]
@@ -57,23 +57,23 @@ class SequenceTask(Task):
         return buckets
 
     def _batch(self, pairs: Sequence[Pair], epochs: float, seed: Sequence[int]) -> Batch:
-        """A batch of training, after a number of epochs, with a seed of its own."""
+        """Return a batch of training, after a number of epochs, with a seed of its own."""
         return self._padded(pairs)
 
     def _padded(self, pairs: Sequence[Pair]) -> Batch:
-        """A batch: what the model reads, and the targets."""
+        """Return a batch: what the model reads, and the targets."""
         raise NotImplementedError
 
     def _in_order(self, split: str) -> Iterator[Batch]:
-        """The padded batches of a split, the shortest first, for evaluation."""
+        """Return the padded batches of a split, the shortest first, for evaluation."""
         pairs = self.data.encoded(split)
         for rows in by_length(np.array([len(target) for _, target in pairs]), self.batch_size):
             yield self._padded([pairs[row] for row in rows])
 
     def count(self, batch: tuple[Any, ...]) -> int:
-        """Targets, without padding."""
+        """Count targets, without padding."""
         return int((batch[-1] != IGNORED).sum())
 
     def training_figure(self, loss: float) -> tuple[str, float]:
-        """Perplexity: exp of the mean loss."""
+        """Return the perplexity: exp of the mean loss."""
         return "perplexity", exponential(loss)

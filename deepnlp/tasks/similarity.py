@@ -14,11 +14,11 @@ SetNames = Annotated[str, Option(SIMILARITY, metavar="NAMES")]
 
 
 def load_sets(names: str) -> list[WordPairs]:
-    """The sets of a text with commas between their names or paths."""
+    """Return the sets of a text with commas between their names or paths."""
     return [load_similarity(name) for name in names.split(",") if name]
 
 
 def similarities(vectors: WordVectors, sets: Sequence[WordPairs]) -> dict[str, dict[str, Any]]:
-    """Rho, covered pairs, all pairs and coverage, by the name of the set."""
+    """Return rho, covered pairs, all pairs and coverage, by the name of the set."""
     scores = [evaluate_similarity(vectors, pairs) for pairs in sets]
     return {score.name: {**vars(score), "coverage": score.coverage} for score in scores}

@@ -87,7 +87,7 @@ class Tagging(SequenceTask):
         model.vocab, model.tag_vocab = self.text.vocab, TAG_VOCAB
 
     def _padded(self, pairs: Sequence[Pair]) -> Batch:
-        """Ids (N, T), lengths (N,) and tags (N, T), -1 where there is none."""
+        """Return ids (N, T), lengths (N,) and tags (N, T), -1 where there is none."""
         ids, lengths = pad([words for words, _ in pairs])
         targets, _ = pad([tags for _, tags in pairs], IGNORED)
         return ids, lengths, targets
@@ -95,7 +95,7 @@ class Tagging(SequenceTask):
     # --- Evaluation ------------------------------------------------------------------------------
 
     def measure(self, model: Any, split: str) -> Measured:
-        """Accuracy, F1 and perplexity on a split."""
+        """Return the accuracy, F1 and perplexity on a split."""
 
         def read(batch: Batch) -> tuple[float, HostIds, HostIds]:
             *inputs, targets = batch
@@ -104,23 +104,23 @@ class Tagging(SequenceTask):
             return loss, asnumpy(model.tags(*inputs))[real], targets[real]
 
         losses, *tags = zip(*share_out(read, [*self._in_order(split)]))
-        found, exact = map(np.concatenate, tags)
-        return {**scores(found, exact), "perplexity": exponential(sum(losses) / len(exact))}, {}
+        predicted, exact = map(np.concatenate, tags)
+        return {**scores(predicted, exact), "perplexity": exponential(sum(losses) / len(exact))}, {}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
-        """How often a word is written as it mostly is; unknown words as most words are."""
+        """Return how often a word is written as it mostly is; unknown words as most words are."""
         counts = np.zeros((len(self.text.vocab), len(TAGS)), dtype=int)
         for ids, tags in self.text.encoded("train"):
             np.add.at(counts, (ids[tags >= 0], tags[tags >= 0]), 1)
         mostly = np.argmax(counts, axis=1)
-        found = {}
+        accuracies = {}
         for split in ("valid", "test"):
             ids, tags = map(np.concatenate, zip(*self.text.encoded(split), strict=True))
-            found[split] = scores(mostly[ids[tags >= 0]], tags[tags >= 0])["accuracy"]
-        return {"most frequent": found}
+            accuracies[split] = scores(mostly[ids[tags >= 0]], tags[tags >= 0])["accuracy"]
+        return {"most frequent": accuracies}
 
     def sample(self, model: Any) -> str | None:
-        """A sentence of the validation split as the model writes it."""
+        """Return a sentence of the validation split as the model writes it."""
         words = next((s for s in self.text.valid if len(s) >= SAMPLE_WORDS), None)
         return None if words is None else restore(model, [words])[0]
 
@@ -128,22 +128,22 @@ class Tagging(SequenceTask):
 
     @classmethod
     def load_data(cls, options: Mapping[str, Any], model: Any) -> TaggedText:
-        """The text that options name, in the vocabulary of a model if there is one."""
+        """Return the text that options name, in the vocabulary of a model if there is one."""
         return fill(load_tagged, options, vocab=None if model is None else model.vocab)
 
     def build_model(self, options: Mapping[str, Any]) -> Tagger:
-        """A fresh Tagger."""
+        """Make a fresh Tagger."""
         return fill(Tagger, options, len(self.text.vocab), len(TAGS))
 
 
-def scores(found: HostIds, right: HostIds) -> dict[str, float]:
-    """Accuracy, and F1 of the tags that are not ``lower``, in percent.
+def scores(predicted: HostIds, right: HostIds) -> dict[str, float]:
+    """Return the accuracy, and F1 of the tags that are not ``lower``, in percent.
 
     >>> scores(np.array([0, 1, 1, 2]), np.array([0, 1, 0, 1]))
     {'accuracy': 50.0, 'f1': 40.0}
     """
-    same = found == right
-    marked = int((found != 0).sum() + (right != 0).sum())
+    same = predicted == right
+    marked = int((predicted != 0).sum() + (right != 0).sum())
     hits = int((same & (right != 0)).sum())
     return {
         "accuracy": 100 * float(same.mean()),
@@ -152,7 +152,7 @@ def scores(found: HostIds, right: HostIds) -> dict[str, float]:
 
 
 def restore(model: Any, sentences: Sequence[Sequence[str]]) -> list[str]:
-    """Sentences in lower case, written as a trained model says."""
+    """Return sentences in lower case, written as a trained model says."""
     words = [[word.lower() for word in sentence] for sentence in sentences]
     tags = asnumpy(model.tags(*map(asarray, pad([model.vocab.encode(s) for s in words]))))
     return [

@@ -23,7 +23,7 @@ class Batches(Protocol):
 
 
 class Task:
-    """What a model is trained to do: its batches, the loss of each, and how the model is judged.
+    """The purpose of a training: batches, the loss of each, and how the model is judged.
 
     A subclass offers at least :meth:`batches`, :meth:`measure` (or, for figures of the validation
     data alone, :meth:`evaluate`) and ``data`` or :meth:`facts`; for the command line :meth:`load`
@@ -79,14 +79,14 @@ class Task:
             raise TypeError(f"this task trains a {names}, got a {type(model).__name__}")
 
     def expect_size(self, what: str, size: int, expected: int) -> None:
-        """An error unless a model has as many words, or whatever it is, as the data."""
+        """Raise an error unless a model has as many words, or whatever it is, as the data."""
         if size != expected:
             raise ValueError(
                 f"the model has {size} {what} and the vocabulary of {self.name} {expected}"
             )
 
     def batches(self, epoch: int) -> Batches:
-        """The batches of an epoch, counted from 0.
+        """Return the batches of an epoch, counted from 0.
 
         They must depend on nothing but the epoch and the task's options (draw from
         ``default_rng((seed, epoch))``), so that a run can be resumed in the middle of an epoch.
@@ -101,7 +101,7 @@ class Task:
         """Prepare a model for the first batch of an epoch."""
 
     def learn(self, model: Any, batch: tuple[Any, ...], share: float = 1) -> Array:
-        """The mean loss of a batch, a 0-d array; its gradient is left in the parameters.
+        """Return the mean loss of a batch, a 0-d array; its gradient is left in the parameters.
 
         The gradient is multiplied by ``share``: a slice of a larger batch has a share of its
         targets.
@@ -112,21 +112,21 @@ class Task:
         return loss
 
     def lr_scale(self, batch: tuple[Any, ...]) -> float:
-        """What the learning rate is multiplied by for a batch: more for a larger one, say."""
+        """Return the factor of the learning rate for a batch: more for a larger one, say."""
         return 1.0
 
     def count(self, batch: tuple[Any, ...]) -> int:
-        """The number of targets over which the loss of a batch is the mean."""
+        """Return the number of targets over which the loss of a batch is the mean."""
         return int(np.size(batch[-1]))
 
     def training_figure(self, loss: float) -> tuple[str, float]:
-        """How the mean loss of an epoch is shown during training: a name and a value."""
+        """Return how the mean loss of an epoch is shown during training: a name and a value."""
         return "loss", loss
 
     # --- Evaluation ------------------------------------------------------------------------------
 
     def measure(self, model: Any, split: str) -> Measured:
-        """Figures on a split by name, :attr:`metric` first, and notes on how they were measured.
+        """Measure a split: figures by name, :attr:`metric` first, and notes on their settings.
 
         The model is in evaluation mode and saves nothing for a backward; the trainer restores its
         state afterwards.
@@ -134,27 +134,27 @@ class Task:
         raise NotImplementedError
 
     def evaluate(self, model: Any) -> dict[str, float]:
-        """Figures on the validation data by name, :attr:`metric` among them, after an epoch."""
+        """Measure the validation data after an epoch: figures by name, with :attr:`metric`."""
         return self.measure(model, "valid")[0]
 
     def final(self, model: Any) -> dict[str, Any]:
-        """Figures of the best weights, for ``result.json``: by name and then by split; notes."""
+        """Measure the best weights, for ``result.json``: figures by name and split, and notes."""
         if not self.is_measured():
             return self.on_validation(model)
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         splits = ("valid", "test")
         measured = share_out(lambda split: self.measure(model, split), splits)
         for split, (figures, _) in zip(splits, measured):
             for name, value in figures.items():
-                found.setdefault(name, {})[split] = value
-        return {**found, **measured[-1][1]}
+                by_name.setdefault(name, {})[split] = value
+        return {**by_name, **measured[-1][1]}
 
     def on_validation(self, model: Any) -> dict[str, Any]:
-        """As :meth:`final`, of the validation split alone, as it is measured after an epoch."""
+        """Measure as :meth:`final` does, on the validation split alone, as after an epoch."""
         return {name: {"valid": value} for name, value in self.evaluate(model).items()}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
-        """Levels of :attr:`metric` to compare with, by name and then by split."""
+        """Return levels of :attr:`metric` to compare with, by name and then by split."""
         return {}
 
     def draw(
@@ -167,23 +167,23 @@ class Task:
         learning_curve(history, levels, path, self.metric, higher_is_better=self.higher_is_better)
 
     def sample(self, model: Any) -> str | None:
-        """A line that shows what a trained model does."""
+        """Return a line that shows what a trained model does."""
         return None
 
     # --- The data --------------------------------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
-        """What is known of the data; ``fingerprint`` must be the same for a run to be resumed."""
+        """Describe the data; ``fingerprint`` must be the same for a run to be resumed."""
         return dict(self.data.facts())
 
     def describe(self) -> str:
-        """One line on the data, for a log."""
+        """Return one line on the data, for a log."""
         if self.data is not None:
             return str(self.data.describe())
         return ", ".join(f"{name} {value}" for name, value in self.facts().items())
 
     def watched(self) -> tuple[Any, int]:
-        """A text (n,) for the gradient watch, and how many steps to look back in it."""
+        """Return a text (n,) for the gradient watch, and how many steps to look back in it."""
         name = type(self).__name__
         raise ValueError(f"watch_gradients looks back through a language model; {name} trains none")
 
@@ -191,25 +191,25 @@ class Task:
 
     @classmethod
     def models(cls) -> tuple[Any, ...]:
-        """The classes of the models that the task builds: those under ``model`` in ``parts``."""
+        """Return the classes of the models that the task builds, ``model`` in ``parts``."""
         part = cls.parts.get("model", ())
         named = part.alternatives.values() if isinstance(part, Choice) else part
         return tuple(kind for kind in named if isinstance(kind, type))
 
     @classmethod
     def model_kind(cls, options: Mapping[str, Any]) -> Any:
-        """The class that options choose, where there are several."""
+        """Return the class that options choose, where there are several."""
         part = cls.parts["model"]
         return part[options["model"]] if isinstance(part, Choice) else cls.models()[0]
 
     @classmethod
     def is_measured(cls) -> bool:
-        """Whether a model of the task can be measured on any split, as ``evaluate`` does."""
+        """Return whether a model of the task can be measured on any split, as ``evaluate`` does."""
         return cls.measure is not Task.measure
 
     @classmethod
     def recipe_for(cls, options: Mapping[str, Any]) -> str | None:
-        """The recipe that counts where none is named, for the data that options name."""
+        """Return the recipe that counts where none is named, for the data that options name."""
         return cls.recipe
 
     @classmethod
@@ -219,13 +219,13 @@ class Task:
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
-        """The task that options describe; of a trained model, in its vocabularies."""
+        """Return the task that options describe; of a trained model, in its vocabularies."""
         raise NotImplementedError
 
     def build_model(self, options: Mapping[str, Any]) -> Any:
-        """A fresh model for this task."""
+        """Make a fresh model for this task."""
         raise NotImplementedError
 
     def memory(self, model: Any) -> dict[str, int]:
-        """About how many numbers a training step holds beside weights, by what they are."""
+        """Estimate how many numbers a training step holds beside the weights, by their kind."""
         return {}

@@ -18,7 +18,7 @@ class WindowBatch(NamedTuple):
 
 
 def keep_probability(counts: HostIds, subsample: float) -> HostIds:
-    r"""With which probability an occurrence of each word is kept, (V,).
+    r"""Return the probability with which an occurrence of each word is kept, (V,).
 
     .. math:: \min\Bigl(1, \sqrt{t / f_w} + t / f_w\Bigr)
 
@@ -47,7 +47,7 @@ class Noise:
         self.below = np.cumsum(weights) / weights.sum()  # probability of this id or one before it
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> HostIds:
-        """Ids of a shape, all in one look-up."""
+        """Return ids of a shape, all in one look-up."""
         return np.searchsorted(self.below, rng.random(shape), side="right")
 
 
@@ -113,7 +113,7 @@ class WindowBatches:
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, k: int) -> WindowBatch:
-        """Batch k, drawn from a generator of its own."""
+        """Return batch k, drawn from a generator of its own."""
         if not 0 <= k < self.length:
             raise IndexError(f"batches are 0 to {self.length - 1}, got {k}")
         rng = np.random.default_rng((*self.seed, k + 1))
@@ -128,11 +128,11 @@ class WindowBatches:
         return WindowBatch(text, windows, text[:, middle], negatives)
 
     def _in_blocks(self, padded: HostIds) -> HostIds:
-        """Overlapping rows of B + 2 window values, a view: (blocks, S)."""
+        """Return overlapping rows of B + 2 window values, a view: (blocks, S)."""
         S = self.block + 2 * self.window
         return np.lib.stride_tricks.sliding_window_view(padded, S)[:: self.block]
 
 
 def _renumbered(lines: HostIds) -> HostIds:
-    """Numbers of lines without gaps: 0, 0, 1, 2, 2 for 3, 3, 5, 9, 9."""
+    """Return numbers of lines without gaps: 0, 0, 1, 2, 2 for 3, 3, 5, 9, 9."""
     return np.cumsum(np.diff(lines, prepend=lines[0]) != 0)

@@ -96,11 +96,11 @@ class Word2Vec(CorpusTask):
         self._noise = Noise(counts, power)
 
     def batches(self, epoch: int) -> WindowBatches:
-        """The blocks of the training text: text, windows, centres and negatives."""
+        """Return the blocks of the training text: text, windows, centres and negatives."""
         return self._blocks(self.corpus.train, (self.data_seed, epoch))
 
     def _blocks(self, ids: Any, seed: tuple[int, ...]) -> WindowBatches:
-        """The blocks of a text, in as many batches as are to be expected after subsampling."""
+        """Return the blocks of a text, in the number of batches expected after subsampling."""
         eos, keep = self.corpus.vocab.eos_id, self._keep
         centres = keep[ids[ids != eos]].sum()
         length = max(1, round(centres / (self.block * self.batch_size)))
@@ -108,23 +108,23 @@ class Word2Vec(CorpusTask):
         return WindowBatches(ids, eos, keep, self._noise, seed, **sizes, length=length)
 
     def count(self, batch: tuple[Any, ...]) -> int:
-        """The centres that have a window: those with a word before or behind them in their line."""
+        """Count the centres that have a window: a word before or behind them in their line."""
         windows, w = batch[1], self.window
         before, behind = (windows.diagonal(k, axis1=1, axis2=2) for k in (w - 1, w + 1))
         return int(np.count_nonzero(before | behind))
 
     def evaluate(self, model: Any) -> dict[str, Any]:
-        """The mean loss on the validation split; rho, pairs and coverage of each similarity set."""
+        """Measure the validation loss; and rho, pairs and coverage of each similarity set."""
         return {"loss": self._loss(model, self.corpus.valid), **self._similarity(model)}
 
     def final(self, model: Any) -> dict[str, Any]:
-        """The mean loss on validation and test split; the similarity sets as in an evaluation."""
+        """Measure the loss of validation and test split, and the similarity sets."""
         splits = {"valid": self.corpus.valid, "test": self.corpus.test}
         losses = {split: self._loss(model, ids) for split, ids in splits.items()}
         return {"loss": losses, **self._similarity(model)}
 
     def _loss(self, model: Any, ids: Any) -> float:
-        """Mean over the batches of a split, which are of one size but for a block."""
+        """Compute the mean over the batches of a split, which are of one size but for a block."""
         batches = self._blocks(ids, (FIXED,))
 
         def loss(k: int) -> float:
@@ -133,13 +133,13 @@ class Word2Vec(CorpusTask):
         return float(np.mean(share_out(loss, range(len(batches)))))
 
     def _similarity(self, model: Any) -> dict[str, Any]:
-        """Under ``similarity``, what each set says of the input vectors; nothing without sets."""
+        """Measure, under ``similarity``, the input vectors on each set; nothing without sets."""
         if not self._sets:
             return {}
         return {"similarity": similarities(model.word_vectors(), self._sets)}
 
     def sample(self, model: Any) -> str:
-        """The nearest neighbours of a few of the longer frequent words."""
+        """Return the nearest neighbours of a few of the longer frequent words."""
         vectors, tokens = model.word_vectors(), self.corpus.vocab.tokens
         by_count = [tokens[k] for k in np.argsort(-self._counts, kind="stable")[:FREQUENT]]
         words = sorted((word for word in by_count if word.isalpha()), key=len, reverse=True)
@@ -149,13 +149,13 @@ class Word2Vec(CorpusTask):
         )
 
     def build_model(self, options: Mapping[str, Any]) -> Any:
-        """A fresh CBOW or SkipGram."""
+        """Make a fresh CBOW or SkipGram."""
         model: Any = fill(self.model_kind(options), options, len(self.corpus.vocab))
         model.vocab = self.corpus.vocab
         return model
 
     def memory(self, model: Any) -> dict[str, int]:
-        """Numbers in the vectors of a batch and in their scores, with what backward needs."""
+        """Count numbers in vectors and scores of a batch, with what backward needs."""
         N, B, K = self.batch_size, self.block, self.noise_words
         S, D = B + 2 * self.window, model.config()["embed_size"]
         columns = S + K if model.config()["loss"] == "negative" else model.vocab_size

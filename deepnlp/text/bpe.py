@@ -18,7 +18,7 @@ import functools
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count, pairwise
 from typing import TypeVar
@@ -278,7 +278,7 @@ class BPE(Tokeniser):
         return cls(learn_merges(spelt, vocab_size, min_count))
 
     def split(self, text: str) -> list[str]:
-        """Tokens of a text of any number of lines.
+        """Return tokens of a text of any number of lines.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class BPE(Tokeniser):
         return [token for word in pretokenise(text) for token in self._tokens_of(word)]
 
     def _tokens_of(self, word: str) -> list[str]:
-        """Tokens of a word, which most texts have again and again."""
+        """Return tokens of a word, which most texts have again and again."""
         if word not in self._known:
             if len(self._known) == MOST_KNOWN:
                 self._known.clear()
@@ -305,17 +305,38 @@ class BPE(Tokeniser):
         return self._known[word]
 
     def _cut(self, word: str) -> list[str]:
-        """Tokens of a word: the earliest merge that it has a pair for, until there is none."""
+        """Cut a word into tokens."""
+        *_, tokens = self.steps(word)
+        return tokens
+
+    def steps(self, word: str) -> Iterator[list[str]]:
+        """Yield the tokens of a word as they are joined, the earliest merge first.
+
+        Parameters
+        ----------
+        word : str
+            One of those of :func:`pretokenise`.
+
+        Yields
+        ------
+        list of str
+
+        Examples
+        --------
+        >>> [*BPE([("o", "w"), ("l", "ow")]).steps("low")]
+        [['l', 'o', 'w'], ['l', 'ow'], ['low']]
+        """
         tokens, never = [*_spell(word)], len(self._order)
+        yield tokens
         while len(tokens) > 1:
             pair = min(pairwise(tokens), key=lambda pair: self._order.get(pair, never))
             if pair not in self._order:
                 break
             tokens = merge(tokens, pair, "".join(pair))
-        return tokens
+            yield tokens
 
     def to_bytes(self, tokens: Iterable[str]) -> bytes:
-        r"""The bytes that tokens stand for; the ``eos`` of a model is a line break.
+        r"""Return the bytes that tokens stand for; the ``eos`` of a model is a line break.
 
         Parameters
         ----------
@@ -335,7 +356,7 @@ class BPE(Tokeniser):
         return "".join(spelt).translate(BYTE_OF).encode("latin-1")
 
     def join(self, tokens: Iterable[str]) -> str:
-        """The text of tokens; what is no UTF-8, such as half a letter, becomes U+FFFD.
+        """Return the text of tokens; what is no UTF-8, such as half a letter, becomes U+FFFD.
 
         Parameters
         ----------
@@ -353,7 +374,7 @@ class BPE(Tokeniser):
         return self.to_bytes(tokens).decode("utf-8", "replace")
 
     def split_lines(self, text: str) -> list[str]:
-        r"""As :meth:`split`, since a line break is part of a text like others.
+        r"""Split a text as :meth:`split` does: a line break is part of it.
 
         Parameters
         ----------
@@ -371,7 +392,7 @@ class BPE(Tokeniser):
         return self.split(text)
 
     def fitted(self, text: str, vocab_size: int | None = None, min_count: int = 1) -> "BPE":
-        """The merges of a training text: as :meth:`learn`, of pairs that occur twice or more.
+        """Learn the merges of a training text, of pairs that occur twice or more.
 
         Parameters
         ----------
@@ -394,7 +415,7 @@ class BPE(Tokeniser):
 
 
 def _spell(word: str) -> str:
-    """The bytes of a word, each as its character."""
+    """Return the bytes of a word, each as its character."""
     try:
         content = word.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a surrogate pair, which stands for no byte

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def pad(sequences: Sequence[Any], fill: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Sequences of ids as the rows of one array, filled at their ends.
+    """Return sequences of ids as the rows of one array, filled at their ends.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def pad(sequences: Sequence[Any], fill: int = 0) -> tuple[np.ndarray, np.ndarray
 def pad_pairs(
     sources: Sequence[Any], targets: Sequence[Any], mark: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """A batch of pairs for an encoder and a decoder that is given what it should have written.
+    """Pad a batch of pairs for an encoder, and a decoder with teacher forcing.
 
     Parameters
     ----------

@@ -139,7 +139,7 @@ class Tokeniser:
         self.learned: dict[str, Any] = {}
 
     def split_lines(self, text: str) -> list[str]:
-        r"""Tokens of a text of any number of lines, with the end-of-line token for a line break.
+        r"""Cut a text of any number of lines into tokens, with the end-of-line token for a break.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class Tokeniser:
         return [token for line in lines for token in (*self.split(line), self.eos)][:-1]
 
     def stream(self, lines: Iterable[str]) -> list[str]:
-        """Tokens of all lines in a row, the end-of-line token after each line.
+        """Return tokens of all lines in a row, the end-of-line token after each line.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Tokeniser:
         return self.split_lines("".join(f"{line}\n" for line in lines))
 
     def to_bytes(self, tokens: Iterable[str]) -> bytes:
-        r"""The text of tokens in UTF-8.
+        r"""Return the text of tokens in UTF-8.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Tokeniser:
         return self.join(tokens).encode("utf-8", "surrogatepass")
 
     def fitted(self, text: str, vocab_size: int | None = None, min_count: int = 1) -> "Tokeniser":
-        """The tokeniser for a training text: itself, unless it is one that learns.
+        """Return the tokeniser for a training text: itself, unless it is one that learns.
 
         Parameters
         ----------
@@ -281,15 +281,15 @@ def sentences(text: str) -> list[str]:
     >>> sentences("Dr. No came, e.g. At noon. He\nleft.\n\nA title")
     ['Dr. No came, e.g. At noon.', 'He left.', 'A title']
     """
-    found = []
+    ends = []
     for paragraph in PARAGRAPH.split(text):
         line = " ".join(paragraph.split())
         start = 0
         for boundary in BOUNDARY.finditer(line):
             candidate = line[start : boundary.end(1)]
             if not NO_BOUNDARY.search(candidate):
-                found.append(candidate)
+                ends.append(candidate)
                 start = boundary.end()
         if start < len(line):
-            found.append(line[start:])
-    return found
+            ends.append(line[start:])
+    return ends

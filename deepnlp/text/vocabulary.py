@@ -159,7 +159,7 @@ class Vocabulary:
         return self._ids[self.cut.eos]
 
     def ends_line(self, token: str) -> bool:
-        r"""Whether a line ends in a token: the end-of-line token, or one that holds a line break.
+        r"""Return whether a token ends a line: the end-of-line token, or one with a line break.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Vocabulary:
         return "\n" in self.detokenize([token])
 
     def id(self, token: str) -> int:
-        """Id of a token, that of ``<unk>`` for one outside the vocabulary.
+        """Return the id of a token, that of ``<unk>`` for one outside the vocabulary.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class Vocabulary:
         return int(self.encode([token])[0])
 
     def token(self, id: int) -> str:
-        """Token of an id.
+        """Return the token of an id.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class Vocabulary:
         return self.decode([id])[0]
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
-        """Ids of tokens, ``<unk>`` for those outside the vocabulary.
+        """Return ids of tokens, ``<unk>`` for those outside the vocabulary.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class Vocabulary:
             ) from None
 
     def decode(self, ids: Iterable[int] | np.ndarray) -> list[str]:
-        """Tokens of ids.
+        """Return tokens of ids.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class Vocabulary:
         return self.cut.join(tokens)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of the vocabulary as plain lists and strings, fit for JSON.
+        """Return all of the vocabulary as plain lists and strings, fit for JSON.
 
         Returns
         -------
@@ -350,7 +350,7 @@ class Vocabulary:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Vocabulary":
-        """The vocabulary that :meth:`to_dict` described.
+        """Return the vocabulary that :meth:`to_dict` described.
 
         Parameters
         ----------

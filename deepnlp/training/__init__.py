@@ -18,3 +18,10 @@ from deepnlp.training.schedules import (
 )
 from deepnlp.training.trainer import Trainer
 from deepnlp.training.watching import Hook
+
+__all__ = [
+    "BPTTBatches", "Constant", "Cosine", "DivergedError", "Exponential", "Hook", "Linear", "Plan",
+    "Plateau", "Result", "RunFolder", "Schedule", "Step", "TrainConfig", "Trainer", "build_trainer",
+    "configure", "load", "plan", "recipe", "recipe_names", "recipe_text", "resumed_config", "save",
+    "train",
+]  # fmt: skip

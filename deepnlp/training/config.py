@@ -1,7 +1,8 @@
 """The options of a training run, read from what they configure; and recipes.
 
 The command line builds its options from :func:`option_groups`, a recipe is a TOML file of the same
-names, and so is the ``config.toml`` of a run folder. In this line a later value counts more:
+names, and so is the ``config.toml`` of a run folder. A value further to the right overrides those
+before it:
 
     defaults of the constructors  <  recipe "default"  <  recipe  <  what the user says
 """
@@ -34,7 +35,7 @@ def _task(name: str) -> type[Task]:
 def option_groups(
     task: str, given: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Option]]:
-    """The options of training for a task, by heading and name.
+    """Return the options of training for a task, by heading and name.
 
     Where alternatives share an option, the default is that of the one in ``given``.
     """
@@ -52,7 +53,7 @@ def option_groups(
 
 
 def all_options(task: str, given: Mapping[str, Any] | None = None) -> dict[str, Option]:
-    """The options of all groups, by name."""
+    """Return the options of all groups, by name."""
     return {n: o for group in option_groups(task, given).values() for n, o in group.items()}
 
 
@@ -99,7 +100,7 @@ class TrainConfig(dict[str, Any]):
             raise AttributeError(f"a TrainConfig has no {name}") from None
 
     def replace(self, **changes: Any) -> TrainConfig:
-        """The same options with some of them changed.
+        """Return the same options with some of them changed.
 
         Examples
         --------
@@ -109,7 +110,7 @@ class TrainConfig(dict[str, Any]):
         return TrainConfig(**{**self, **changes})
 
     def fixed(self) -> dict[str, Any]:
-        """The options that a resumed run must have too.
+        """Return the options that a resumed run must have too.
 
         Examples
         --------
@@ -120,7 +121,7 @@ class TrainConfig(dict[str, Any]):
         return kept_at_resume({name: self[name] for name in known}, known)
 
     def to_toml(self) -> str:
-        """The options as the text of a TOML file, which :meth:`load` reads."""
+        """Return the options as the text of a TOML file, which :meth:`load` reads."""
         return to_toml(self)
 
     @classmethod
@@ -149,7 +150,7 @@ def configure(
     explicit: Mapping[str, Any] | None = None,
     task: str | None = None,
 ) -> TrainConfig:
-    """Options of a run: those of a recipe, then those given explicitly.
+    """Return options of a run: those of a recipe, then those given explicitly.
 
     Parameters
     ----------
@@ -173,12 +174,12 @@ def configure(
         raise ValueError(f"recipe {name} is for task {stated['task']!r}, got {task!r}")
     if name is not None:
         stated |= _stated(name)
-    # What is not stated has the default of the model, optimizer and schedule that are chosen.
+    # Options that are not stated have the default of the chosen model, optimizer and schedule.
     return TrainConfig(**{**stated, **(explicit or {})})
 
 
 def recipe_names() -> list[str]:
-    """Names of the recipes that come with deepnlp.
+    """Return names of the recipes that come with deepnlp.
 
     Examples
     --------
@@ -190,7 +191,7 @@ def recipe_names() -> list[str]:
 
 
 def recipe(name: str) -> TrainConfig:
-    """A recipe: the options of a run whose result is known.
+    """Return a recipe: the options of a run whose result is known.
 
     Options that it does not give are taken from the default recipe of its task.
 
@@ -221,7 +222,7 @@ def _stated(name: str) -> dict[str, Any]:
 
 
 def recipe_text(name: str) -> str:
-    """The TOML text of a recipe; its comments state source, expected result and time.
+    """Return the TOML text of a recipe; its comments state source, expected result and time.
 
     Parameters
     ----------

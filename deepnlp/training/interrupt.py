@@ -38,7 +38,7 @@ class Interrupt:
 
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._before.items():
-            # None stands for a handler that was not set from Python and cannot be put back
+            # a handler that was not set from Python is None, and cannot be put back
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:

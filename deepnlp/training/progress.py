@@ -1,4 +1,4 @@
-"""What is shown while a model trains: a moving bar on a terminal, plain lines elsewhere."""
+"""The display of a training: a moving bar on a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -9,19 +9,19 @@ from typing import Any
 import tqdm
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
-EVERY = 60.0  # seconds from line to line where there is no terminal
+EVERY = 60.0  # seconds between two lines where there is no terminal
 LOOK: dict[str, Any] = {"bar_format": BAR, "dynamic_ncols": True, "leave": False}
 
 
 def _has_widgets() -> bool:
-    """Whether this is a notebook that can draw a bar."""
+    """Return whether this is a notebook that can draw a bar."""
     ipython = sys.modules.get("IPython")
     live = ipython is not None and ipython.get_ipython() is not None
     return live and "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
 
 
 if _has_widgets():
-    import tqdm.notebook  # it takes as long as all else
+    import tqdm.notebook  # slow to import
 BAR_KIND: Any = tqdm.notebook.tqdm if _has_widgets() else tqdm.tqdm
 
 
@@ -46,7 +46,7 @@ class Progress(BAR_KIND):
         self._begun = self._shown = time.monotonic()
 
     def step(self, title: str, figures: str) -> None:
-        """One step further, in the epoch of the title; figures such as speed and perplexity."""
+        """Count a step of the epoch in the title, and show figures such as speed and perplexity."""
         self._done += 1
         if not self.disable:
             self.set_description_str(title, refresh=False)
@@ -59,7 +59,7 @@ class Progress(BAR_KIND):
             self.line(f"{title}  step {self._done:,} of {self.total:,}, {left} left, {figures}")
 
     def line(self, text: str) -> None:
-        """A line of its own, above the bar."""
+        """Print a line above the bar."""
         if self.enabled:
             tqdm.tqdm.write(text, file=sys.stderr)
 
@@ -73,7 +73,7 @@ class Clock:
         self.tokens = 0  # targets trained in this time
 
     def stop(self) -> None:
-        """What it shows stays from now on."""
+        """Stop: the times stay as they are."""
         self._end = _now()
 
     def add(self, times: Iterable[Mapping[str, Any]]) -> None:

@@ -25,7 +25,7 @@ STATUSES = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY, "interrupted")
 
 @dataclass
 class Result:
-    """What a training run reached: the contents of ``result.json``.
+    """The result of a training run: the contents of ``result.json``.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Result:
     def keep(self, task: Task, folder: RunFolder | None) -> Result:
         """Add what the result depends on besides the options, and write ``result.json``.
 
-        Gives the result as it is read again. Without a folder nothing is written.
+        It returns the result as it will be read again. Without a folder it writes nothing.
         """
         self.peak_memory_mb, self.corpus, self.versions = peak_memory_mb(), task.facts(), versions()
         if folder is not None:
@@ -114,7 +114,7 @@ class Result:
         return Result.from_dict(finite(self.to_dict()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything by name, ready for JSON, each figure beside the other entries."""
+        """Return everything by name, ready for JSON, each figure beside the other entries."""
         table: dict[str, Any] = {}
         for name, value in dataclasses.asdict(self).items():
             table |= value if name == "figures" else {name: value}
@@ -122,7 +122,7 @@ class Result:
 
     @classmethod
     def of(cls, folder: RunFolder) -> Result | None:
-        """The result in a run folder, or None where there is none.
+        """Return the result in a run folder, or None where there is none.
 
         Raises
         ------
@@ -137,17 +137,17 @@ class Result:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Result:
-        """A result from what :meth:`to_dict` gave."""
-        own = {field.name: str(field.type) for field in dataclasses.fields(cls)}
+        """Return a result from what :meth:`to_dict` gave."""
+        types = {field.name: str(field.type) for field in dataclasses.fields(cls)}
         if missing := {"status", "epochs"} - table.keys():
             raise ValueError(f"it has no {min(missing)!r}")
-        for name in own.keys() & table.keys():  # "float | None" may be an int too
-            expected = re.sub(r"\[.*", "", own[name])
+        for name in types.keys() & table.keys():  # "float | None" may be an int too
+            expected = re.sub(r"\[.*", "", types[name])
             expected = expected.replace("float", "int | float").replace("None", "NoneType")
             if type(table[name]).__name__ not in re.findall(r"\w+", expected):
                 raise ValueError(f"its {name!r} is {table[name]!r}")
-        known = {name: value for name, value in table.items() if name in own}
-        figures = {name: value for name, value in table.items() if name not in own}
+        known = {name: value for name, value in table.items() if name in types}
+        figures = {name: value for name, value in table.items() if name not in types}
         if table["status"] not in STATUSES:
             raise ValueError(f"its 'status' is {table['status']!r}")
         baselines = known.get("baselines", {})
@@ -167,7 +167,7 @@ class Result:
         return Path(self.folder or "", name) if name in self.files else None
 
     def table(self) -> str:
-        """Figures beside those of the baselines, then time, speed and memory of the run."""
+        """Tabulate figures beside the baselines', then time, speed and memory of the run."""
         rows = [*self.baselines.items()]
         splits = {n: f for n, f in self.figures.items() if isinstance(f, dict) and "valid" in f}
         main, streams = next(iter(splits), ""), self.figures.get("eval_batch_size", 1)
@@ -204,7 +204,7 @@ class Result:
 
 
 def is_figure(name: str, value: Any) -> bool:
-    """Whether a value is a finite number, or None for one that was not; a perplexity is 1 or more.
+    """Return whether a value is a finite number or None; a perplexity should be 1 or more.
 
     >>> is_figure("bleu", 0), is_figure("valid_perplexity", -3), is_figure("f1", float("nan"))
     (True, False, False)
@@ -215,7 +215,7 @@ def is_figure(name: str, value: Any) -> bool:
 
 
 def peak_memory_mb() -> float | None:
-    """Largest memory of this process, in units of 2**20 bytes; None if the system does not tell."""
+    """Return the largest memory of this process, in 2**20 bytes; None if unknown."""
     try:
         import resource
     except ImportError:
@@ -225,7 +225,7 @@ def peak_memory_mb() -> float | None:
 
 
 def versions() -> dict[str, str]:
-    """What a figure depends on besides the options: versions, backend and processor."""
+    """Return versions, backend and processor, on which a figure depends besides the options."""
     return {
         "deepnlp": __version__,
         "python": platform.python_version(),
@@ -236,7 +236,7 @@ def versions() -> dict[str, str]:
 
 
 def _processor() -> str:
-    """The name of the host's processor, as far as the system tells."""
+    """Return the name of the host's processor, as far as the system tells."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -246,5 +246,5 @@ def _processor() -> str:
 
 
 def figure_text(value: float | None) -> str:
-    """A figure as text: two decimals, three below 1."""
+    """Make a figure as text: two decimals, three below 1."""
     return "-" if value is None else f"{value:,.{2 if abs(value) >= 1 else 3}f}"

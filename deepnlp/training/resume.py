@@ -1,8 +1,8 @@
 """Write a run to a checkpoint, check whether it may go on from one, and restore it bit for bit.
 
-:func:`may_go_on` is the only check, and compares all of a checkpoint before a trainer gets any of
-it; :mod:`deepnlp.files.archives` has compared the digest by then, and found all numbers to be
-finite. Whether a folder may be written is checked by :meth:`RunFolder.held`.
+:func:`may_go_on` is the only check: it compares the whole checkpoint before the trainer takes any
+of it. The file's digest has been compared before, and all its numbers are finite
+(:mod:`deepnlp.files.archives`). :meth:`RunFolder.held` checks whether a folder may be written.
 """
 
 import json
@@ -41,7 +41,7 @@ CAUSES = {"total_steps": " (its schedule ends with the last epoch, so epochs mus
 TIMES = ("tokens_per_second", "seconds", "cpu_seconds")  # in the figures of an epoch
 TABLES = ("state", "optimizer", "schedule", "carried", "random", "setup", "options", "corpus")
 PIECES = {**dict.fromkeys(TABLES, dict), "history": list}
-ARRAYS = ("best", "optimizer", "carried")  # what the names of arrays begin with, before a slash
+ARRAYS = ("best", "optimizer", "carried")  # prefixes of the names of arrays, before a slash
 
 
 Count = Annotated[int, Option(low=0)]
@@ -107,7 +107,7 @@ class State:
     def judge(self, valid: float, higher_is_better: bool = False) -> bool:
         """Count an epoch; true if its validation is the best so far.
 
-        As long as nothing is right, none of several shares of 0 is better: the latest counts.
+        While the metric is still 0, every epoch counts as the best so far.
         """
         self.epoch += 1
         best = self.best
@@ -132,19 +132,19 @@ def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray],
 
 
 def join(prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping that :func:`split` divided; ``arrays`` may hold others too.
+    """Return the mapping that :func:`split` divided; ``arrays`` may hold others too.
 
     >>> import numpy as np
     >>> join("optimizer", {"optimizer/0.m": np.zeros(1), "W": np.ones(1)}, {"t": 3})
     {'t': 3, '0.m': array([0.])}
     """
     start = f"{prefix}/"
-    own = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
-    return {**plain, **own}
+    joined = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
+    return {**plain, **joined}
 
 
 def describe(trainer: Any) -> dict[str, Any]:
-    """Every option of a run and its parts, by name."""
+    """Return every option of a run and its parts, by name."""
     model = trainer.model
     return {
         "task": type(trainer.task).__name__,
@@ -162,7 +162,7 @@ def describe(trainer: Any) -> dict[str, Any]:
 
 
 def settings_of(trainer: Any) -> dict[str, dict[str, Any]]:
-    """What must be the same when a run is resumed: its setup, and options of ``config.toml``."""
+    """Return the setup and the options of ``config.toml`` that must be the same at a resume."""
     options = options_of(type(trainer.task)) | options_of(type(trainer))
     setup = kept_at_resume(describe(trainer), options)
     del setup["corpus"]  # its fingerprint is compared instead
@@ -171,9 +171,9 @@ def settings_of(trainer: Any) -> dict[str, dict[str, Any]]:
 
 
 def write_checkpoint(trainer: Any, path: Path) -> None:
-    """Everything the rest of the run depends on, in one file; an error if a number is not finite.
+    """Write all that the rest of the run depends on; raise an error if a number is not finite.
 
-    What a checkpoint is read with must hold for what is written.
+    It writes only what :func:`load_checkpoint` accepts.
     """
     arrays, meta = pack_model(trainer.model)
     best = split("best", trainer.best or {})[0]
@@ -186,7 +186,7 @@ def write_checkpoint(trainer: Any, path: Path) -> None:
         "carried": counters,
         "random": backend.rng().bit_generator.state,
         "corpus": trainer.task.facts(),
-        # what is the same whenever an epoch is trained
+        # the figures that do not depend on the time of training
         "history": finite([{n: row[n] for n in row if n not in TIMES} for row in trainer.history]),
         **settings_of(trainer),
     }
@@ -236,7 +236,7 @@ def load_checkpoint(trainer: Any, written: Written) -> None:
     backend.rng().bit_generator.state = training["random"]
     trainer.state = state
     rows = [*written.metrics, *[{}] * len(training["history"])]  # they may have been lost
-    trainer.history = [  # in the order, and with the times, that were written
+    trainer.history = [  # in the order of the file, and with its times
         {**{n: value for n, value in old.items() if n in row or n in TIMES}, **row}
         for row, old in zip(training["history"], rows)
     ]
@@ -248,8 +248,8 @@ def load_checkpoint(trainer: Any, written: Written) -> None:
 def may_go_on(trainer: Any, written: Written) -> State:
     """Return the position of the run, or raise an error that says why it may not go on.
 
-    The optimizer, which checks all of its own state before it takes any, has it afterwards; nothing
-    else of the trainer has changed.
+    Afterwards the optimizer has its state, all of which it checks first; nothing else of the
+    trainer has changed.
     """
     path, arrays, meta = written.path, written.arrays, written.meta
     training = meta.get("training")
@@ -299,7 +299,7 @@ def _check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
 
 
 def _check_pieces(training: Any) -> None:
-    """An error unless each piece of the JSON text is there, and is a table or a list."""
+    """Raise an error unless each piece of the JSON text is there, and is a table or a list."""
     _expect("training", isinstance(training, dict), "a table", training)
     for name, kind in PIECES.items():
         expected = "a table" if kind is dict else "a list"
@@ -310,7 +310,7 @@ def _check_pieces(training: Any) -> None:
 
 
 def _check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> State:
-    """The position of the run, or an error that names the first piece that cannot be its own."""
+    """Return the position of the run, or raise an error that names the first wrong piece."""
     meta, training, model = as_today(meta), meta["training"], trainer.model
     state = State(**training["state"])
     _check_position(state, training["history"], trainer)
@@ -318,7 +318,7 @@ def _check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, 
     for name, value in json.loads(json.dumps(pack_model(model)[1])).items():
         kept = meta.get(name)
         if name == "config" and isinstance(kept, dict):
-            kept = {**value, **kept}  # of before an option was there
+            kept = {**value, **kept}  # older checkpoints lack newer options
         _expect(f"{name} of the model", kept == value, "the trainer's", kept)
     for name, array in arrays.items():
         first, slash, _ = name.partition("/")
@@ -335,7 +335,7 @@ def _check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, 
     numbers["level"] = Option(kind=float, low=0, high=1)
     for name in trainer.schedule.state():
         value = training["schedule"][name]
-        if name in numbers:  # else it is of a schedule of somebody's own
+        if name in numbers:  # other names belong to a schedule of the user's own
             numbers[name].check(value, f"schedule {name}")
     generator = type(backend.rng().bit_generator)()
     with suppress(KeyError, TypeError, ValueError, OverflowError):
@@ -347,7 +347,7 @@ def _check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, 
 
 
 def _check_position(state: State, history: Sequence[Any], trainer: Any) -> None:
-    """Each epoch has a row of figures, whose steps rise to those of the run; the counters agree."""
+    """Check that each epoch has a row of figures, with rising steps, and that counters agree."""
     epochs, steps = trainer.epochs, 0
     _expect("epoch", state.epoch <= epochs, f"at most {epochs}", state.epoch)
     length = len(trainer.task.batches(state.epoch)) if state.epoch < epochs else 0
@@ -373,6 +373,6 @@ def _check_position(state: State, history: Sequence[Any], trainer: Any) -> None:
     _expect("epochs_without", state.epochs_without == without, without, state.epochs_without)
 
 
-def _expect(what: str, right: Any, expected: Any, found: Any) -> None:
+def _expect(what: str, right: Any, expected: Any, got: Any) -> None:
     if not right:
-        raise ValueError(f"{what} should be {expected}, got {found!r:.80}")
+        raise ValueError(f"{what} should be {expected}, got {got!r:.80}")

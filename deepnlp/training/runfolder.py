@@ -37,6 +37,8 @@ class RunFolder:
     ``result.json``               the final figures
     ``gradients.npz``             with ``--watch-gradients``: norms by step back in time
     ``gradient_flow.png``         these as a heat map over the updates
+    ``steps.jsonl``               of some updates norms of gradients by layer, and samples
+    ``report.html``               the page of ``deepnlp report``
     ============================  ==========================================================
 
     Beside them lies ``.lock``, which the process that trains holds (:meth:`held`). Every file is
@@ -56,7 +58,7 @@ class RunFolder:
 
     FILES = (
         "config.toml", "metrics.jsonl", "checkpoint.npz", "best.npz", "learning_curve.png",
-        "result.json", "gradients.npz", "gradient_flow.png",
+        "result.json", "gradients.npz", "gradient_flow.png", "steps.jsonl", "report.html",
     )  # fmt: skip
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -67,7 +69,8 @@ class RunFolder:
         self.path = Path(path)
         self._own = [self.path / name for name in self.FILES]
         self.config, self.metrics, self.checkpoint, self.best = self._own[:4]
-        self.figure, self.result, self.gradients, self.gradient_figure = self._own[4:]
+        self.figure, self.result, self.gradients, self.gradient_figure = self._own[4:8]
+        self.steps, self.report = self._own[8:]
         self.lock = self.path / ".lock"
         # The first checkpoint of a run that replaces another, and its options
         self._next_config, self._next_checkpoint = (
@@ -78,7 +81,7 @@ class RunFolder:
 
     @classmethod
     def of(cls, out: Out, name: str = "run") -> RunFolder:
-        """The folder of a path; without one a new folder, which is made: ``runs/NAME-TIME``.
+        """Return the folder of a path; without one a new folder, which is made: ``runs/NAME-TIME``.
 
         Parameters
         ----------
@@ -102,10 +105,10 @@ class RunFolder:
     def held(self, *, resume: bool = False, overwrite: bool = False) -> Iterator[RunFolder]:
         """Context in which a run is begun in the folder, or the one that is there is gone on with.
 
-        Here, and only here, is checked whether that can be. Until the end no other process trains
-        in the folder; the lock ends with the process. What killed processes have left is cleared
-        away. Where nothing has been written by the end, a folder that was made is removed. To hold
-        a folder that is held already changes nothing.
+        This is the only check of whether that is possible. Until the end of the context no other
+        process trains in the folder; the lock ends with the process. Files that killed processes
+        left behind are removed. A folder that was made is removed again if nothing was written.
+        Holding a folder twice changes nothing.
 
         Parameters
         ----------
@@ -165,7 +168,7 @@ class RunFolder:
                 self._is_held = False
 
     def _check_use(self, resume: bool, overwrite: bool) -> None:
-        """An error unless there is a run to resume, or none that would be written over."""
+        """Raise an error unless there is a run to resume, or none that would be written over."""
         there = self.files()
         if resume and not self.config.exists():
             advice = "expected a folder with a config.toml, which training writes"
@@ -180,8 +183,8 @@ class RunFolder:
     def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:
         """Put a run in place of the one that is there, which is whole until then.
 
-        From the moment in which the new checkpoint has been written, under another name, the new
-        run counts: if the process is killed, :meth:`held` ends what it began.
+        As soon as the new checkpoint has been written, under another name, the new run counts: if
+        the process is killed then, :meth:`held` finishes the replacement.
 
         Parameters
         ----------
@@ -212,11 +215,11 @@ class RunFolder:
             path.unlink(missing_ok=True)
 
     def files(self) -> list[str]:
-        """Names of the files of the run that are there."""
+        """Return names of the files of the run that are there."""
         return [path.name for path in self._own if path.exists()]
 
     def _paths(self) -> list[Path]:
-        """All paths that may be written."""
+        """Return all paths that may be written."""
         return [*self._own, self.lock, self._next_config, self._next_checkpoint]
 
     def write_config(self, text: str) -> None:
@@ -229,21 +232,27 @@ class RunFolder:
         write_whole(self.config, f"{MARK}\n{text}")
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """The lines of ``metrics.jsonl``, without one that a killed run left unfinished."""
-        if not self.metrics.exists():
+        """Return the lines of ``metrics.jsonl``, without one that a killed run left unfinished."""
+        return self._read_rows(self.metrics, "epoch", "figures of an epoch")
+
+    def read_steps(self) -> list[dict[str, Any]]:
+        """Return the lines of ``steps.jsonl``."""
+        return self._read_rows(self.steps, "step", "figures of an update")
+
+    def _read_rows(self, path: Path, key: str, what: str) -> list[dict[str, Any]]:
+        if not path.exists():
             return []
         rows: list[dict[str, Any]] = []
-        lines = content_of(self.metrics).splitlines(keepends=True)
+        lines = content_of(path).splitlines(keepends=True)
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
                 row = None
-            if isinstance(row, dict) and type(row.get("epoch")) is int:
+            if isinstance(row, dict) and type(row.get(key)) is int:
                 rows.append(row)
             elif row is not None or line.endswith(b"\n"):
-                where = f"{self.metrics} is damaged in line {number}"
-                raise DeepNLPError(f"{where}: expected the figures of an epoch")
+                raise DeepNLPError(f"{path} is damaged in line {number}: expected the {what}")
         return rows
 
     def write_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -255,6 +264,15 @@ class RunFolder:
         """
         write_whole(self.metrics, "".join(to_json(row) + "\n" for row in rows))
 
+    def write_steps(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write ``steps.jsonl``, all of it.
+
+        Parameters
+        ----------
+        rows : iterable of dict
+        """
+        write_whole(self.steps, "".join(to_json(row) + "\n" for row in rows))
+
     def write_result(self, result: Mapping[str, Any]) -> None:
         """Write ``result.json``.
 
@@ -265,22 +283,22 @@ class RunFolder:
         write_whole(self.result, to_json(result, indent=2) + "\n")
 
     def digest(self, result: Mapping[str, Any]) -> str:
-        """SHA-256 of the options, the metrics and a result, which belong to one run.
+        """Return the SHA-256 of the options, the metrics and a result, which belong to one run.
 
-        Where the run was made (:data:`PLACES`) is left out.
+        The entries that say where the run was made (:data:`PLACES`) do not count.
 
         Parameters
         ----------
         result : dict
         """
-        own = {key: result[key] for key in sorted(result) if key not in (*PLACES, "digest")}
+        facts = {key: result[key] for key in sorted(result) if key not in (*PLACES, "digest")}
         logs = [content_of(path) for path in (self.config, self.metrics) if path.exists()]
-        text = b"".join([*logs, to_json(own).encode()]).replace(b"\r\n", b"\n")
+        text = b"".join([*logs, to_json(facts).encode()]).replace(b"\r\n", b"\n")
         return hashlib.sha256(text).hexdigest()
 
     def read_result(self) -> dict[str, Any] | None:
-        """What ``result.json`` says, or None where there is none."""
-        with suppress(FileNotFoundError):  # or the run has just been gone on with
+        """Read ``result.json``; None if there is none."""
+        with suppress(FileNotFoundError):  # or the run has just been resumed
             return read_json(self.result)
         return None
 
@@ -296,10 +314,10 @@ def _refusal(said: str) -> DeepNLPError:
 
 
 def _check_files(paths: Sequence[Path]) -> None:
-    """An error unless the files that are there are those of a run.
+    """Raise an error unless the files that are there are those of a run.
 
-    No path may be a link, through which a run would write elsewhere. A file that cannot be read as
-    what its name says is taken for a damaged one of the run if another file is certainly the run's.
+    No path may be a link, through which a run would write elsewhere. A file that cannot be read
+    counts as a damaged file of the run if another file certainly belongs to the run.
     """
     for path in paths:
         if path.is_symlink():
@@ -308,14 +326,14 @@ def _check_files(paths: Sequence[Path]) -> None:
         if path.exists() and not path.is_file():
             raise _refusal(f"{path} is no file: move it away")
     there = [path for path in paths if path.suffix in LOOKS and path.exists()]
-    own = {path: _is_ours(path) for path in there if path.stat().st_size}
-    for path, is_ours in own.items():
-        if is_ours is False or True not in own.values():
+    verdicts = {path: _is_ours(path) for path in there if path.stat().st_size}
+    for path, is_ours in verdicts.items():
+        if is_ours is False or True not in verdicts.values():
             raise _refusal(f"{path} is not a file of a run of deepnlp: move it away")
 
 
 def _is_ours(path: Path) -> bool | None:
-    """Whether a file is one of a run, or None where nobody can say."""
+    """Return whether a file is one of a run, or None if that cannot be known."""
     try:
         return LOOKS[path.suffix](path)
     except DAMAGE:
@@ -328,14 +346,17 @@ def _is_config(path: Path) -> bool:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether it has one of the members that deepnlp writes."""
+    """Return whether an archive has one of the members that deepnlp writes."""
     with zipfile.ZipFile(path) as archive:
         return not {"meta.json.npy", "layers.npy"}.isdisjoint(archive.namelist())
 
 
 LOOKS: dict[str, Callable[[Path], bool | None]] = {
     ".toml": _is_config,
-    ".jsonl": lambda path: "epoch" in json.loads(path.read_bytes().partition(b"\n")[0]),
+    ".jsonl": lambda path: (
+        not {"epoch", "step"}.isdisjoint(json.loads(path.read_bytes().partition(b"\n")[0]))
+    ),
+    ".html": lambda path: b'content="deepnlp"' in path.read_bytes()[:500],
     ".json": lambda path: "status" in json.loads(path.read_bytes()),
     ".npz": _is_archive,
     ".png": lambda path: None if PNG.startswith(path.read_bytes()[: len(PNG)]) else False,

@@ -20,7 +20,7 @@ from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import SCHEDULES, Schedule
 from deepnlp.training.trainer import SLICES, Trainer
 
-MOST_TIMED = 4096  # MB of a run of which a plan makes a few steps
+MOST_TIMED = 4096  # MB: a plan makes a few steps of smaller runs
 
 
 def train(
@@ -61,7 +61,7 @@ def train(
 
 
 def resumed_config(out: Out, explicit: Mapping[str, Any] | None = None) -> TrainConfig:
-    """Options of the run in a folder, to resume it.
+    """Return options of the run in a folder, to resume it.
 
     Parameters
     ----------
@@ -128,9 +128,9 @@ def build_trainer(config: TrainConfig, out: Out = None, **options: Any) -> Train
 
 
 def build_run(config: TrainConfig, out: Out = None, **options: Any) -> Trainer | CountedRun:
-    """A trainer, or for a task whose model is counted what takes its place.
+    """Return a trainer, or for a task whose model is counted what takes its place.
 
-    Both have ``model``, ``task`` and ``fit(resume)``; the arguments are those of
+    Both have ``model``, ``task`` and ``fit(resume)``, and take the arguments of
     :func:`build_trainer`. A model that is counted has no updates at which hooks would be called.
     """
     task_type = TASKS[config.task]
@@ -173,7 +173,7 @@ class CountedRun:
             with Progress(0, 0, self.progress) as progress:
                 progress.line(f"{task.describe()}\ncounted: validation {task.metric} {valid:,.2f}")
             if folder is not None:
-                folder.clear()  # of a run that is replaced, or counted again
+                folder.clear()  # remove a run that is replaced, or counted again
                 folder.write_config(to_toml(self.config))
                 row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
                 folder.write_metrics([{**row, **clock.times()}])
@@ -183,7 +183,7 @@ class CountedRun:
 
 
 def build_schedule(config: TrainConfig, steps: int) -> Schedule:
-    """The schedule that the options name, for epochs of ``steps`` updates.
+    """Return the schedule that the options name, for epochs of ``steps`` updates.
 
     ``linear`` and ``cosine`` end with the last of ``config.epochs`` epochs, so that with more
     epochs they differ from the first update on.
@@ -197,7 +197,7 @@ def build_schedule(config: TrainConfig, steps: int) -> Schedule:
 
 @dataclass
 class Plan:
-    """What a run would do, without doing it: memory in MB (2**20 bytes) and time are estimates."""
+    """A run in advance: its steps, with estimates of memory in MB (2**20 bytes) and of time."""
 
     corpus: str
     model: str
@@ -207,7 +207,7 @@ class Plan:
     seconds: float | None
 
     def table(self) -> str:
-        """Everything as text."""
+        """Return everything as text."""
         parts = {**self.memory_mb, "together, beside the interpreter": sum(self.memory_mb.values())}
         memory = [f"  {part:<34}{mb:>8,.0f} MB" for part, mb in parts.items()]
         lines = [self.corpus, "", self.model, "", "memory (estimate)", *memory]
@@ -220,7 +220,7 @@ class Plan:
 def plan(config: TrainConfig) -> Plan:
     """Build the model, say how large it is and what training would take, and stop.
 
-    A few steps are made, to know how long one takes, unless their memory may not be there.
+    It makes a few steps to measure their time, unless they may need more memory than there is.
 
     Parameters
     ----------

@@ -22,7 +22,8 @@ Floor = Annotated[float, Option(low=0, high=1, name="lr_floor")]
 class Schedule:
     """The learning rate as a fraction of its first value: here, always 1.
 
-    What a subclass remembers between epochs are its fields without a place in the constructor.
+    A subclass keeps what it remembers between epochs in fields that are no arguments of the
+    constructor.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class Schedule:
         check_options(type(self), vars(self))
 
     def scale(self, step: int) -> float:
-        """The learning rate of an update, as a fraction of the first.
+        """Return the learning rate of an update, as a fraction of the first.
 
         Parameters
         ----------
@@ -53,14 +54,14 @@ class Schedule:
         return self.shape(step)
 
     def shape(self, step: int) -> float:
-        """The schedule without its warm-up; a subclass states its equation."""
+        """Return the schedule without its warm-up; a subclass states its equation."""
         return 1.0
 
     def epoch_end(self, valid: float) -> None:
         """Take note of the validation of the epoch that has just ended."""
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint must keep of this schedule: numbers by name."""
+        """Return the numbers that a checkpoint must keep of this schedule, by name."""
         return {each.name: getattr(self, each.name) for each in fields(self) if not each.init}
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -120,7 +121,7 @@ class Plateau(Schedule):
     epochs_without: int = field(default=0, init=False)
 
     def shape(self, step: int) -> float:
-        """The equation above."""
+        """Compute the equation above."""
         return self.level
 
     def epoch_end(self, valid: float) -> None:
@@ -175,7 +176,7 @@ class Step(Schedule):
     epochs: int = field(default=0, init=False)
 
     def shape(self, step: int) -> float:
-        """The equation above."""
+        """Compute the equation above."""
         after = self.epochs - (self.hold or self.every)
         return float(self.factor ** (0 if after < 0 else 1 + after // self.every))
 
@@ -215,7 +216,7 @@ class Exponential(Schedule):
             raise ValueError(f"steps should be 1 or more, got {self.steps}")
 
     def shape(self, step: int) -> float:
-        """The equation above."""
+        """Compute the equation above."""
         return float(self.factor ** (max(0, step - self.warmup_steps) / self.steps))
 
 
@@ -250,11 +251,11 @@ class Linear(Schedule):
             raise ValueError(f"total_steps should be {least}, got {self.total_steps}")
 
     def shape(self, step: int) -> float:
-        """The equation above."""
+        """Compute the equation above."""
         return 1 - (1 - self.floor) * self._progress(step)
 
     def _progress(self, step: int) -> float:
-        """Fraction p of the way from the end of the warm-up to the last update."""
+        """Return the fraction p of the way from the end of the warm-up to the last update."""
         way = self.total_steps - self.warmup_steps
         return min(1.0, max(0.0, (step - self.warmup_steps) / way))
 
@@ -281,7 +282,7 @@ class Cosine(Linear):
     """
 
     def shape(self, step: int) -> float:
-        """The equation above."""
+        """Compute the equation above."""
         fall = 0.5 * (1 + math.cos(math.pi * self._progress(step)))
         return self.floor + (1 - self.floor) * fall
 

@@ -19,8 +19,8 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.parameter import Parameter, at_every_place, sum_by_id
 from deepnlp.tasks import Task
 
-APART = 1 << 40  # masks of dropout that a slice may draw before it draws those of the next
-BUCKET = 1 << 24  # numbers that are exchanged at once; few large pieces take less time
+APART = 1 << 40  # the number of dropout masks reserved for each slice
+BUCKET = 1 << 24  # numbers that are exchanged in one message; few large messages are faster
 
 Part: TypeAlias = Array | tuple[Array, Array] | None  # dense, or ids and rows, or of no rows
 
@@ -63,7 +63,7 @@ class Slices:
             self._carried[k] = self.model.snapshot()
 
     def learn(self, batch: tuple[Any, ...]) -> Any:
-        """The mean loss of a batch; its gradient is left in the parameters."""
+        """Return the mean loss of a batch; its gradient is left in the parameters."""
         if self.number == 1:
             return self.task.learn(self.model, batch)
         rows = cut(len(batch[0]), self.number)
@@ -83,7 +83,7 @@ class Slices:
     def _sum(
         self, first: int, last: int, batch: tuple[Any, ...], rows: list[slice]
     ) -> tuple[float, list[Part]]:
-        """Loss and gradient of the slices from ``first`` to before ``last``."""
+        """Return the loss and gradient of the slices from ``first`` to before ``last``."""
         if last - first == 1:
             return self._of_slice(first, batch, rows[first])
         middle = (first + last) // 2
@@ -92,7 +92,7 @@ class Slices:
         return loss + other, [*map(_added, left, right)]
 
     def _of_slice(self, k: int, batch: tuple[Any, ...], rows: slice) -> tuple[float, list[Part]]:
-        """Of one slice, weighted by its share of the targets, over which the loss is the mean."""
+        """Compute loss and gradient of one slice, weighted by its share of the targets."""
         part = tuple(array[rows] for array in batch)
         if not len(part[0]):
             return 0.0, [None] * len(self.weights)
@@ -103,7 +103,7 @@ class Slices:
         return loss, [p.grad if p.sparse_grad is None else p.sparse_grad for p in self.weights]
 
     def _exchanged(self, loss: float, parts: list[Part]) -> tuple[float, list[Part]]:
-        """The sums over all processes. Rows travel as rows, if they are rows in every process."""
+        """Sum over all processes. Rows travel as rows, if they are rows in every process."""
         dense = [isinstance(part, xp.ndarray) for part in parts]
         losses, flags = zip(*self.group.gathered((loss, dense)))
         is_dense = [any(flag) for flag in zip(*flags)]
@@ -114,7 +114,7 @@ class Slices:
         return _pairwise(list(losses)), [_from_host(next(left[flag])) for flag in is_dense]
 
     def _tables(self, dense: list[tuple[Parameter, Part]]) -> list[Array]:
-        """The sums of dense gradients over all processes, in buckets of one number type."""
+        """Return the sums of dense gradients over all processes, in buckets of one number type."""
         sums: list[Any] = [None] * len(dense)
         for numbers in _buckets([p for p, _ in dense]):
             flat = np.concatenate([asnumpy(_table(*dense[n])).reshape(-1) for n in numbers])
@@ -131,8 +131,8 @@ class Slices:
         if self.group.size == 1:
             return
         weights = hashlib.sha256(b"".join(asnumpy(p.value).tobytes() for p in self.weights))
-        own = weights.hexdigest(), [self._carried[k] for k in self._own]
-        digests, carried = zip(*self.group.gathered(own))
+        of_this = weights.hexdigest(), [self._carried[k] for k in self._own]
+        digests, carried = zip(*self.group.gathered(of_this))
         others = [rank for rank, digest in enumerate(digests) if digest != digests[0]]
         if others:
             advice = "let all machines have one kind of processor and the same NumPy"
@@ -140,13 +140,13 @@ class Slices:
         self._carried = [state for states in carried for state in states]
 
     def snapshot(self) -> dict[str, Any]:
-        """What the model carries, or what each slice does, by names such as ``2.layers.1.h``."""
+        """Return the state of the model, or of each slice, by names such as ``2.layers.1.h``."""
         if self.number == 1:
             return dict(self.model.snapshot())
-        return {f"{k}.{n}": v for k, own in enumerate(self._carried) for n, v in own.items()}
+        return {f"{k}.{n}": v for k, state in enumerate(self._carried) for n, v in state.items()}
 
     def check_snapshot(self, snapshot: dict[str, Any]) -> list[dict[str, Any]]:
-        """The state of each slice, or the error of :meth:`restore`."""
+        """Return the state of each slice, or the error of :meth:`restore`."""
         if self.number == 1:
             states = [snapshot]
         else:
@@ -176,12 +176,12 @@ class Slices:
 
 
 def _moved(state: dict[str, Any], masks: int) -> dict[str, Any]:
-    """A state whose dropout draws masks that lie so much further on."""
+    """Return a state whose dropout draws masks that lie so much further on."""
     return {n: v + masks if n.split(".")[-1] == "calls" else v for n, v in state.items()}
 
 
 def _added(a: Any, b: Any) -> Part:
-    """The sum of two gradients of a weight; it may take the memory of the first."""
+    """Return the sum of two gradients of a weight; it may take the memory of the first."""
     if a is None or b is None:
         return b if a is None else a
     if isinstance(a, tuple) and isinstance(b, tuple):
@@ -196,7 +196,7 @@ def _added(a: Any, b: Any) -> Part:
 
 
 def _table(p: Parameter, part: Part) -> Array:
-    """A gradient as an array. It is -0 where there is none: only x + -0 is x for every x."""
+    """Return a gradient as an array. It is -0 where there is none: only x + -0 is x for every x."""
     if isinstance(part, xp.ndarray):
         return part
     table = xp.full(p.shape, -0.0, dtype=p.dtype)
@@ -216,14 +216,14 @@ def _from_host(part: Any) -> Any:
 
 
 def _pairwise(values: list[float]) -> float:
-    """The sum of 2^n numbers in pairs."""
+    """Return the sum of 2^n numbers in pairs."""
     while len(values) > 1:
         values = [a + b for a, b in zip(values[::2], values[1::2])]
     return values[0]
 
 
 def _buckets(weights: list[Parameter]) -> list[list[int]]:
-    """The places of weights in a list, together as long as they are small and of one type."""
+    """Group the places of weights in a list: neighbours that are small and of one type."""
     buckets: list[list[int]] = []
     size, dtype = 0, None
     for n, p in enumerate(weights):

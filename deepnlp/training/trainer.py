@@ -43,7 +43,7 @@ from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.slices import Slices
 from deepnlp.training.watching import GradientWatch, Hook
 
-SLICES = 4  # of a batch that is shared out between processes
+SLICES = 4  # the slices of a batch that processes share
 
 
 class Trainer:
@@ -223,7 +223,7 @@ class Trainer:
             return self._result_of_finished_run(folder) or self._train()
 
     def _facts(self) -> dict[str, str]:
-        """What all processes of a job should have in common, by name."""
+        """Return what all processes of a job should have in common, by name."""
         weights = b"".join(asnumpy(p.value).tobytes() for p in self.parameters)
         facts = {"deepnlp": deepnlp.__version__, "NumPy": np.__version__}
         facts |= {"Python": platform.python_version(), **describe(self)}
@@ -232,7 +232,7 @@ class Trainer:
         return {name: str(value) for name, value in facts.items()}
 
     def _held(self, held: ExitStack, resume: bool) -> RunFolder | None:
-        """The folder of the run, held until the end."""
+        """Return the folder of the run, held until the end."""
         if self.out is False:
             return None
         folder = self.folder or RunFolder.of(self.out, self.name)
@@ -241,7 +241,7 @@ class Trainer:
         )
 
     def _train(self) -> Result:
-        """What is left of the run, and its result."""
+        """Train for the rest of the run, and return its result."""
         total = self.epochs * len(self.batches)
         with (
             Interrupt() as interrupt,
@@ -276,11 +276,11 @@ class Trainer:
             return self._finish(status)
 
     def _stops(self, interrupt: Interrupt) -> bool:
-        """Whether any process was interrupted: all stop after the same step."""
+        """Return whether any process was interrupted: all stop after the same step."""
         return self.group.any(interrupt.requested)
 
     def is_over(self) -> bool:
-        """Whether all epochs are done, or validation has been no better for too long."""
+        """Return whether all epochs are done, or validation has been no better for too long."""
         return self.state.epoch >= self.epochs or 0 < self.early_stop <= self.state.epochs_without
 
     def _ended(self) -> str:
@@ -293,7 +293,7 @@ class Trainer:
     # --- An epoch ----------------------------------------------------------------------------
 
     def _train_epoch(self, interrupt: Interrupt, progress: Progress) -> None:
-        """The remaining batches of the epoch, or those until Ctrl-C."""
+        """Train on the remaining batches of the epoch, or on those until Ctrl-C."""
         state = self.state
         if state.batch == 0:
             self.slices.begin_epoch()
@@ -352,7 +352,7 @@ class Trainer:
         return loss, norm
 
     def diverged(self, what: str) -> DivergedError:
-        """The error that says what is not finite, and what may help.
+        """Return the error that says what is not finite, and what may help.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ class Trainer:
             self._draw(self.folder)
 
     def _validated(self) -> dict[str, float]:
-        """Figures on the validation data, of the weights or of that average which counts."""
+        """Return figures on the validation data, of the weights or of that average which counts."""
         measured = []
         for tail in range(self.optimizer.tails):
             with self.optimizer.averaged(tail), evaluating(self.model):
@@ -472,7 +472,7 @@ class Trainer:
                 self._save_best(folder)
 
     def _config_text(self) -> str:
-        """The contents of ``config.toml``."""
+        """Return the contents of ``config.toml``."""
         if self.config is not None:
             return to_toml(self.config)
         return f"# It was built in Python; fit(resume=True) resumes it.\n{to_toml(describe(self))}"
@@ -483,7 +483,7 @@ class Trainer:
         if folder is None:
             return
         if folder.replaces:
-            if not self.state.step:  # interrupted at once: the old run stays
+            if not self.state.step:  # interrupted before the first checkpoint: the old run stays
                 raise KeyboardInterrupt
             folder.replace_run(self._config_text(), lambda path: write_checkpoint(self, path))
         for hook in self.hooks:
@@ -509,7 +509,7 @@ class Trainer:
                 print(f"note: no figure is drawn: {error}", file=sys.stderr)
 
     def _result_of_finished_run(self, folder: RunFolder | None) -> Result | None:
-        """The result of a run that is finished, else None."""
+        """Return the result of a run that is finished, else None."""
         if not self.state.epoch or not self.is_over():
             return None
         result = self.group.shared(lambda: None if folder is None else Result.of(folder))

@@ -12,26 +12,26 @@ WINDOWS = 8  # few, so that a look costs less than a training step
 
 
 class Hook:
-    """What a trainer calls during a run; a subclass overrides what it needs.
+    """Callbacks of a trainer; a subclass overrides those that it needs.
 
     A hook must not change the weights or the state that a model carries. Only
     :meth:`after_backward` may change gradients, for instance to add those of other processes.
     """
 
     def after_backward(self, model: Any, step: int) -> None:
-        """Called between the backward pass and clipping, after ``step`` updates."""
+        """Run between the backward pass and clipping, after ``step`` updates."""
 
     def save(self, folder: RunFolder) -> None:
-        """Called before a checkpoint is written."""
+        """Run before a checkpoint is written."""
 
     def go_on(self, folder: RunFolder, step: int) -> None:
-        """Called when a run is resumed, after ``step`` updates."""
+        """Run when a run is resumed, after ``step`` updates."""
 
     def draw(self, folder: RunFolder) -> None:
-        """Called at the end of an epoch."""
+        """Run at the end of an epoch."""
 
     def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether to end the run, asked after every epoch but the last, and when it is resumed.
+        """Return whether to end the run: asked after each epoch but the last, and at a resume.
 
         ``history`` has the row of figures of each finished epoch.
         """

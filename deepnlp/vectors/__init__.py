@@ -10,3 +10,8 @@ from deepnlp.vectors.evaluation import (
     evaluate_similarity,
 )
 from deepnlp.vectors.word_vectors import WordVectors
+
+__all__ = [
+    "Analogies", "AnalogyScore", "AnalogyScores", "SimilarityScore", "WordPairs", "WordVectors",
+    "evaluate_analogies", "evaluate_similarity",
+]  # fmt: skip

@@ -40,7 +40,7 @@ def cooccurrence(
     sentence_end: int | None = None,
     weighting: str = "flat",
 ) -> csr_array:
-    r"""How often each word occurs near each other word.
+    r"""Return how often each word occurs near each other word.
 
     .. math:: C_{ij} = \sum_{t}\; \sum_{1 \le |k| \le \mathrm{window}} f(|k|)\,
               [w_t = i]\,[w_{t+k} = j]
@@ -117,7 +117,7 @@ def cooccurrence(
 
 
 def ppmi(counts: Any, *, smoothing: float = 1.0, negatives: float = 1.0) -> csr_array:
-    r"""Positive pointwise mutual information of words and contexts.
+    r"""Return the positive pointwise mutual information of words and contexts.
 
     .. math:: \mathrm{PMI}_{ij} = \log \frac{P(i, j)}{P(i)\, P_\alpha(j)}, \qquad
               P_\alpha(j) = \frac{C_{\cdot j}^\alpha}{\sum_l C_{\cdot l}^\alpha}, \qquad
@@ -183,7 +183,7 @@ def ppmi(counts: Any, *, smoothing: float = 1.0, negatives: float = 1.0) -> csr_
 
 
 def truncated_svd(matrix: Any, size: int) -> tuple[HostArray, HostArray, HostArray]:
-    r"""The largest singular values of a matrix and their vectors.
+    r"""Return the largest singular values of a matrix and their vectors.
 
     .. math:: M \approx U \,\mathrm{diag}(S)\, V^\top
 
@@ -243,7 +243,7 @@ def truncated_svd(matrix: Any, size: int) -> tuple[HostArray, HostArray, HostArr
 
 
 def svd_vectors(matrix: Any, size: int, *, power: float = 0.5) -> HostArray:
-    r"""Word vectors: the rows of a matrix in its leading directions.
+    r"""Return the word vectors: the rows of a matrix in its leading directions.
 
     .. math:: W = U \,\mathrm{diag}(S)^p
 
@@ -282,7 +282,7 @@ def svd_vectors(matrix: Any, size: int, *, power: float = 0.5) -> HostArray:
 
 
 def _checked_matrix(matrix: Any, who: str) -> csr_array:
-    """The matrix in sparse form, a copy; a ValueError where it is none."""
+    """Return the matrix in sparse form, a copy; a ValueError where it is none."""
     from scipy.sparse import csr_array, issparse
 
     M = matrix if issparse(matrix) else np.asarray(matrix)

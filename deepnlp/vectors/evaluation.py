@@ -1,4 +1,4 @@
-"""What word vectors know: people's ratings of pairs, and analogies.
+"""Evaluation of word vectors: similarity of pairs as people rate it, and analogies.
 
 Similarity: do pairs that people find alike have vectors that point the same way? Analogies, by
 section: "Athens is to Greece as Baghdad is to Iraq".

@@ -42,7 +42,7 @@ LONGEST_WORD = 1 << 16  # bytes
 def format_of(
     path: Path, format: str | None, endings: Mapping[str, str], default: str | None = None
 ) -> str:
-    """The format that was asked for, or the one that the end of a name stands for.
+    """Return the format that was asked for, or the one that the end of a name stands for.
 
     >>> format_of(Path("vectors.vec.gz"), None, ENDINGS)
     'word2vec'
@@ -58,7 +58,7 @@ def format_of(
 
 
 def is_number(field: str | bytes) -> bool:
-    """Whether a field could be one of the numbers.
+    """Return whether a field could be one of the numbers.
 
     >>> is_number(b"1e-5"), is_number("nan"), is_number("cat")
     (True, True, False)
@@ -127,7 +127,7 @@ def read_file(
 
 
 def _word(content: bytes, place: str) -> str | None:
-    """The word that a file holds at a place; None where its bytes are no UTF-8."""
+    """Return the word that a file holds at a place; None where its bytes are no UTF-8."""
     if not content.strip(b" ") or content.startswith(b" "):
         raise ValueError(f"{place}: expected a word before the numbers, got a space")
     if content.endswith(b" "):
@@ -142,7 +142,7 @@ def _word(content: bytes, place: str) -> str | None:
 
 
 def _float32(numbers: HostArray | list[bytes]) -> HostArray:
-    """The numbers of one word (D,); not finite where one is no number."""
+    """Return the numbers of one word (D,); not finite where one is no number."""
     try:
         return np.array(numbers, dtype=np.float32)
     except ValueError:
@@ -171,7 +171,7 @@ def write_file(path: Path, format: str | None, words: Sequence[str], matrix: Hos
 
 
 def _lines_of(words: Sequence[str], matrix: HostArray, format: str) -> Iterator[bytes]:
-    """Lines of a file; in text each number has the fewest digits that give back its float32."""
+    """Yield lines of a file; a number in text has the fewest digits that give its float32."""
     if format != "glove":
         yield b"%d %d\n" % matrix.shape
     for word, vector in zip(words, matrix, strict=True):
@@ -181,7 +181,7 @@ def _lines_of(words: Sequence[str], matrix: HostArray, format: str) -> Iterator[
 
 
 def _check_words(words: Sequence[str], format: str) -> None:
-    """An error that names the first word which could not be read back."""
+    """Raise an error that names the first word which could not be read back."""
     glove = format == "glove"
     rule = "a space at either end, or a number after one" if glove else "a space"
     for word in words:
@@ -198,7 +198,7 @@ def _check_words(words: Sequence[str], format: str) -> None:
 
 
 def read_text(file: BinaryIO, header: bool | None, notes: list[str]) -> Iterator[Row]:
-    """The vectors of a text file.
+    """Return the vectors of a text file.
 
     ``header`` says whether there is one, None to look. A wrong count in it goes to the notes.
     """
@@ -229,7 +229,7 @@ def read_text(file: BinaryIO, header: bool | None, notes: list[str]) -> Iterator
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers, without what ends them; only a line feed ends a line."""
+    """Return lines with their numbers, without what ends them; only a line feed ends a line."""
     for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
@@ -249,7 +249,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def read_binary(file: BinaryIO) -> Iterator[Row]:
-    """The vectors of a binary file."""
+    """Return the vectors of a binary file."""
     line = file.readline(64)
     match = BINARY_HEADER.fullmatch(line)
     if match is None:
@@ -319,7 +319,7 @@ def write_arrays(path: Path, words: Sequence[str], matrix: HostArray) -> None:
 
 
 def words_file(path: Path) -> Path:
-    """The file of the words.
+    """Return the file of the words.
 
     >>> words_file(Path("vectors/a.npy")).name
     'a.words.json'

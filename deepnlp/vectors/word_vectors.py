@@ -176,21 +176,21 @@ class WordVectors:
         return f"WordVectors({V:,} words, D = {D})"
 
     def row(self, word: str) -> int:
-        """Row of a word in the matrix; a ValueError where there is none."""
+        """Return the row of a word in the matrix; a ValueError where there is none."""
         if word not in self._rows:
             hint = f"; there is {word.lower()!r}" if word.lower() in self._rows else ""
             raise ValueError(f"{word!r} is not among the {len(self):,} words{hint}")
         return self._rows[word]
 
     def find(self, word: str) -> int:
-        """Row of a word as it is written, else of the same in lower case; -1 where there is none.
+        """Find the row of a word as it is written, or in lower case; -1 where there is none.
 
         Questions are looked up in this way, since many vectors know words in lower case only.
         """
         return self._rows.get(word, self._rows.get(word.lower(), -1))
 
     def head(self, count: int) -> WordVectors:
-        """The first ``count`` words, the most frequent ones, with their vectors."""
+        """Return the first ``count`` words, the most frequent ones, with their vectors."""
         check_number("count", count, whole=True, low=1)
         return WordVectors(self.words[:count], self.matrix[:count])
 
@@ -211,7 +211,7 @@ class WordVectors:
         return np.where(norms > 0, norms, 1.0)
 
     def cosines(self, queries: HostArray, rows: slice = EVERY) -> HostArray:
-        """Cosine of vectors (n, D) with the vector of every word, or of some rows, (n, V)."""
+        """Compute cosines of vectors (n, D) with every word's vector, or some rows, (n, V)."""
         dtype = np.result_type(self.matrix.dtype, np.float32)
         Q, E = np.asarray(queries, dtype=dtype), np.asarray(self.matrix[rows], dtype=dtype)
         if Q.ndim != 2 or Q.shape[1] != self.matrix.shape[1]:
@@ -223,7 +223,7 @@ class WordVectors:
         return Q @ E.T / self.norms[rows].astype(dtype)
 
     def similarity(self, a: str, b: str) -> float:
-        """Cosine of the vectors of two words.
+        """Return the cosine of the vectors of two words.
 
         Parameters
         ----------
@@ -243,12 +243,12 @@ class WordVectors:
         return float(self.pair_cosines(np.array([i]), np.array([j]))[0])
 
     def pair_cosines(self, i: HostArray, j: HostArray) -> HostArray:
-        """Cosines (n,) of rows i (n,) with rows j (n,)."""
+        """Return cosines (n,) of rows i (n,) with rows j (n,)."""
         x, y = self.matrix[i].astype(np.float64), self.matrix[j].astype(np.float64)
         return np.einsum("nd,nd->n", x, y) / (self.norms[i] * self.norms[j])
 
     def neighbours(self, query: str | HostArray, k: int = 10) -> Ranking:
-        """The k words whose vectors have the largest cosine with that of a word, or with a vector.
+        """Return the k words whose vectors have the largest cosine with a word's, or with a vector.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class WordVectors:
         return self._largest(self.cosines(vector)[0], rows, k)
 
     def analogy(self, a: str, b: str, c: str, k: int = 10, method: str = "add") -> Ranking:
-        r"""The k words d that fit best into "a is to b as c is to d".
+        r"""Return the k words d that fit best into "a is to b as c is to d".
 
         .. math::
             \text{add:}\quad & \cos(d, b) - \cos(d, a) + \cos(d, c) \\
@@ -317,7 +317,7 @@ class WordVectors:
         return self._largest(scores[0], rows, k)
 
     def _largest(self, scores: HostArray, excluded: list[int], k: int) -> Ranking:
-        """Words of the k largest scores (V,), some rows left out; ties in the order of the rows."""
+        """Return the k words of the largest scores (V,), without some rows; ties by row."""
         check_number("k", k, whole=True, low=1)
         scores = scores.copy()
         scores[excluded] = -np.inf
@@ -327,7 +327,7 @@ class WordVectors:
 
 
 def analogy_scores(cosines: HostArray, questions: HostArray, method: str) -> HostArray:
-    """How well each word answers "a is to b as c is to ?".
+    """Return how well each word answers "a is to b as c is to ?".
 
     Takes the cosines (m, V) of m words with all, and for each of n questions the rows of a, b and
     c in them (n, 3); gives (n, V).

@@ -7,6 +7,8 @@ default the published one. With ``--local`` it is the Pyodide of ``pyodide_files
 from __future__ import annotations
 
 import argparse
+import base64
+import hashlib
 import json
 import os
 import re
@@ -21,8 +23,11 @@ ROOT = HERE.parents[1]
 PAGE = HERE / "page"
 CACHE = ROOT / "build" / "page"
 MATHJAX = CACHE / "mathjax.js"
-PUBLISHED = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
+#: The published Pyodide: its address, and the SHA-256 of the files that the page needs, which are
+#: those of npm's package ``pyodide``; its lock names those of the wheels.
+PUBLISHED, FILES = json.loads((HERE / "pyodide.json").read_text("utf-8")).values()
 PACKAGES = ["numpy", "threadpoolctl"]
+LONGEST = 200_000  # letters of the code of a link
 EXAMPLES = {
     "1-affine": "Affine layer",
     "2-batch-norm": "Batch norm",
@@ -125,16 +130,48 @@ def build(out: Path, pyodide: str = PUBLISHED, local: Path | None = None) -> Pat
     if local is not None:
         pyodide = "pyodide/"
         (out / "pyodide").symlink_to(local, target_is_directory=True)
+    hashes = FILES if local is None else {name: sha256(local / name) for name in needed(local)}
+    files = {f"{pyodide}{name}": value for name, value in hashes.items()}
+    files |= {name: sha256(out / name) for name in (packed.name, "checking.py", "worker.js")}
+    integrity = {name: _base64(bytes.fromhex(value)) for name, value in files.items()}
+    secure(out, pyodide if local is None else "")
     settings = {
-        "pyodide": pyodide,
         "packages": PACKAGES,
         "wheel": packed.name,
+        "files": {name: f"sha256-{value}" for name, value in integrity.items()},
+        "longest": LONGEST,
         "examples": EXAMPLES,
         "seconds": SECONDS,
         "first": FIRST,
     }
     (out / "settings.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
     return out
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def needed(pyodide: Path) -> list[str]:
+    """The files of a local Pyodide that the page needs."""
+    lock = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))["packages"]
+    names = ("pyodide.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+    wheels = [lock[name]["file_name"] for name in PACKAGES]
+    return [*names, next(pyodide.glob("pyodide.asm.*js")).name, *wheels]
+
+
+def secure(out: Path, pyodide: str) -> None:
+    """State in the policies of page and frame the script of the frame, and where Python is."""
+    script = (out / "frame.html").read_text("utf-8").partition("<script>")[2]
+    digest = hashlib.sha256(script.partition("</script>")[0].encode()).digest()
+    for path in (out / "frame.html", out / "index.html"):
+        text = path.read_text("utf-8").replace("sha256-FRAME", f"sha256-{_base64(digest)}")
+        path.write_text(text.replace(" PYODIDE;", f" {pyodide};".replace("  ", " ")), "utf-8")
 
 
 def main() -> None:

@@ -21,7 +21,8 @@ from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.shared import Answer
 from deepnlp.files.tables import table
 from deepnlp.options import Option
-from studies.logs import FINISHED, NOT_RUN, Logs
+from deepnlp.training.result import FINISHED
+from studies.logs import NOT_RUN, Logs
 from studies.running import run_table
 from studies.search import Search
 from studies.study import declared_names

@@ -1,10 +1,11 @@
 """``deepnlp search``: search for the best options of a model, on the validation split.
 
 Without a name: a list of the searches that are declared. A study goes into the folder --study, a
-run folder for each trial. After Ctrl-C, or a crash of the machine, the same command goes on. The
-same command on another machine that has the folder, or beside this one, takes part. The test split
-is not measured. Options of a training run that are given hold for all trials. A search with a name
-is declared in a file; its logs and its page go where tables of results go.
+run folder for each trial, and search.html, a page with its trials as pictures. After Ctrl-C, or a
+crash of the machine, the same command goes on. The same command on another machine that has the
+folder, or beside this one, takes part. The test split is not measured. Options of a training run
+that are given hold for all trials. A search with a name is declared in a file; its logs and its
+page go where tables of results go.
 
 examples:
   deepnlp search --study runs/dropout --space dropout=0.1:0.5:0.1 --sampler grid
@@ -153,6 +154,10 @@ def _report(search: Search, folder: Path, state: str) -> Answer:
             f"best: {said}",
             f"on the test split: deepnlp evaluate {run_folder} --split test",
         ]
+    if ended and state != "status":
+        from studies.figure import write_search  # matplotlib takes a second to import
+
+        lines.append(f"page of the search: {write_search(search, folder, ended)}")
     about = {
         **{"search": search.name, "study": str(folder), "state": state},
         "trials": [*facts.values()],

@@ -2,6 +2,7 @@
 
 from benchmarks.contestants.bottleneck import PLAIN, name_of
 from benchmarks.contestants.layers import CASES
+from benchmarks.contestants.scan import KINDS
 from benchmarks.contestants.techniques import EXPERIMENTS, IDLE, families
 from benchmarks.run import run_suite
 from benchmarks.settings import Settings
@@ -32,6 +33,9 @@ def answer(entry, settings):
     if entry.work in ("layers", "torch_layers"):
         names = [name for name in options.get("only", CASES) if slower == 1 or name != "TimeGRU"]
         return {name: {**both(slower, 2 * slower), "parameters": 100.0} for name in names}
+    if entry.work in ("scan", "torch_scan"):
+        rows = ("loop", "scan") if slower > 1 else (*KINDS, "products")
+        return {row: {"step_ms": ms / (1 + len(row))} for row in (*rows, "TimeLSTM")}
     if entry.work in ("generation", "torch_generation"):
         return {"step": {"token_ms": slower * 4 * H / 1000}}
     if entry.work in ("gpt", "torch_gpt"):

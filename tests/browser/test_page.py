@@ -1,13 +1,16 @@
 """The page on which a backward pass is pasted, in headless Chromium and without a network."""
 
+import base64
 import gzip
 import json
 import os
+import shutil
 import time
+import zlib
 
 import pytest
 
-from tests.browser.tools import ROOT, chromium_or_skip, of_site, pyodide_or_skip, served
+from tests.browser.tools import ROOT, Quiet, chromium_or_skip, of_site, pyodide_or_skip, served
 
 PAGE = ROOT / "docs" / "site" / "page"
 #: Of each example the line that is wrong, and what should stand there.
@@ -69,8 +72,16 @@ def opened(browser, site):
     context.close()
 
 
+def wait_for(page, condition, timeout=60_000):
+    """Wait as ``wait_for_function`` does, which the page's policy does not let evaluate."""
+    end = time.monotonic() + timeout / 1000
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, page.inner_text("#status")
+        time.sleep(0.1)
+
+
 def wait_until_ready(page):
-    page.wait_for_function("!document.getElementById('run').disabled", timeout=120_000)
+    wait_for(page, "!document.getElementById('run').disabled", timeout=120_000)
 
 
 def code_of(page):
@@ -83,9 +94,7 @@ def run(page):
     """Seconds from the click to the report."""
     start = time.perf_counter()
     page.click("#run")
-    page.wait_for_function(
-        "/Took/.test(document.getElementById('status').textContent)", timeout=60_000
-    )
+    wait_for(page, "/Took/.test(document.getElementById('status').textContent)", timeout=60_000)
     return time.perf_counter() - start
 
 
@@ -137,9 +146,7 @@ def test_the_mistake_of_every_example_is_named_and_marked(name, opened, page_fol
     assert right in page.inner_text(".note code")
     assert in_time(seconds, ANSWERS)
     page.click(".note button")  # the repair is put in, and checked
-    page.wait_for_function(
-        "document.getElementById('verdict').textContent === 'All gradients are right'"
-    )
+    wait_for(page, "document.getElementById('verdict').textContent === 'All gradients are right'")
 
 
 @pytest.mark.slow
@@ -180,8 +187,8 @@ def test_a_loop_that_does_not_end_is_stopped_and_the_page_goes_on(opened):
     write(page, "while True:\n    pass\n")
     page.click("#run")
     page.wait_for_selector("#stop:visible")
-    page.wait_for_function(
-        "/Stopped after/.test(document.getElementById('report').textContent)", timeout=300_000
+    wait_for(
+        page, "/Stopped after/.test(document.getElementById('report').textContent)", timeout=300_000
     )
     wait_until_ready(page)
     write(page, code)
@@ -194,15 +201,13 @@ def test_a_link_opens_with_its_code(opened, browser, site):
     page, _ = opened
     write(page, "# λ: my own code\nx = 1\n")
     page.click("#share")
-    page.wait_for_function("location.hash.startsWith('#code=')")
+    wait_for(page, "location.hash.startsWith('#code=')")
     other = browser.new_context().new_page()
     asked = []
     other.on("request", lambda request: asked.append(request.url))
     other.goto(page.url)
     other.wait_for_selector(".cm-line")
-    other.wait_for_function(
-        "document.querySelector('.cm-content').textContent.includes('my own code')"
-    )
+    wait_for(other, "document.querySelector('.cm-content').textContent.includes('my own code')")
     assert "λ" in code_of(other)
     assert not any("#code" in url for url in asked)
     other.context.close()
@@ -223,6 +228,117 @@ def test_it_opens_without_a_network_once_it_was_loaded(browser, site, page_folde
         page.context.close()
 
 
+#: What code can try in its worker, to leave something behind or to send something away.
+HOSTILE = """# check: f --input "x=3,2"
+import js, sys, urllib.request
+from pyodide.code import run_js
+A, sys.done = "ADDRESS" + "evil", []
+def opened(kind, *arguments):
+    made = kind.new()
+    made.open("GET", A, *arguments)
+    made.send()
+attempts = {
+    "caches": lambda: js.caches.open("deepnlp-check-2"),
+    "database": lambda: js.indexedDB.open("a"),
+    "files": lambda: js.navigator.storage.getDirectory(),
+    "eval": lambda: js.eval("1"),
+    "run_js": lambda: run_js("1"),
+    "function": lambda: js.Function.new("return 1"),
+    "request": lambda: opened(js.XMLHttpRequest, False),
+    "later request": lambda: opened(js.XMLHttpRequest).no_answer,
+    "fetch": lambda: js.fetch(A),
+    "first fetch": lambda: js.Reflect.get(js.WorkerGlobalScope.prototype, "fetch").call(js.self, A),
+    "socket": lambda: js.WebSocket.new(A.replace("http", "ws")).no_answer,
+    "events": lambda: js.EventSource.new(A).no_answer,
+    "worker": lambda: js.Worker.new(A).no_answer,
+    "scripts": lambda: js.importScripts(A),
+    "Python": lambda: urllib.request.urlopen(A),
+}
+for name, attempt in attempts.items():
+    try:
+        result = attempt()
+        if hasattr(result, "then"):
+            result.then(lambda *_, name=name: sys.done.append(name), lambda *_: None)
+        else:
+            sys.done.append(name)
+    except BaseException as error:
+        print(name, "refused:", str(error)[:80])
+def f_forward(x):
+    return x * x, x
+def f_backward(dout, x):
+    return 2 * dout * x
+"""
+LATER = (
+    HOSTILE[: HOSTILE.index("import js")]
+    + """import sys
+print("done:", sys.done)
+"""
+    + HOSTILE[HOSTILE.index("def f_forward") :]
+)
+
+
+@pytest.mark.slow
+def test_code_leaves_nothing_behind_and_sends_nothing_away(browser, page_folder, monkeypatch):
+    asked, answer = [], Quiet.do_GET
+    monkeypatch.setattr(Quiet, "do_GET", lambda self: (asked.append(self.path), answer(self)))
+    with served(page_folder.parent) as (address, _):
+        page = browser.new_context().new_page()
+        page.goto(f"{address}check/index.html")
+        wait_until_ready(page)
+        before = kept(page)
+        assert before[0]
+        write(page, HOSTILE.replace("ADDRESS", address))
+        run(page)
+        page.wait_for_timeout(1000)
+        write(page, LATER)
+        run(page)
+        assert page.text_content("#printed pre").strip() == "done: []"
+        assert asked
+        assert not [path for path in asked if "evil" in path]
+        assert kept(page) == before
+        page.context.close()
+
+
+def kept(page):
+    """What the page has in its caches, each with its size, and its databases."""
+    return page.evaluate("""async () => {
+        const all = [];
+        for (const name of await caches.keys()) {
+            const cache = await caches.open(name);
+            for (const request of await cache.keys()) {
+                const size = (await (await cache.match(request)).arrayBuffer()).byteLength;
+                all.push([request.url, size]);
+            }
+        }
+        return [all.sort(), (await indexedDB.databases()).length, localStorage.length];
+    }""")
+
+
+@pytest.mark.slow
+def test_a_file_with_another_content_is_not_run(browser, page_folder, tmp_path):
+    changed = tmp_path / "check"
+    shutil.copytree(page_folder, changed, symlinks=True)
+    (changed / "checking.py").write_text("check = print")
+    with served(tmp_path) as (address, _):
+        page = browser.new_context().new_page()
+        page.goto(f"{address}check/index.html")
+        wait_for(page, "/could not be loaded/.test(document.getElementById('status').textContent)")
+        assert page.is_disabled("#run")
+        page.context.close()
+
+
+@pytest.mark.slow
+def test_a_link_that_unpacks_to_too_much_is_refused(browser, site):
+    address, _ = site
+    packed = zlib.compress(b"a" * 50_000_000, 9, -15)
+    letters = base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    page = browser.new_context().new_page()
+    page.goto(f"{address}check/index.html#code={letters}")
+    wait_until_ready(page)
+    assert "dout.mean" in code_of(page)
+    page.context.close()
+
+
 @pytest.mark.slow
 def test_without_its_editor_the_page_has_a_textarea(browser, site):
     address, _ = site
@@ -232,9 +348,7 @@ def test_without_its_editor_the_page_has_a_textarea(browser, site):
     assert "dout.mean" in page.input_value("#plain")
     run(page)
     page.click(".note button")
-    page.wait_for_function(
-        "document.getElementById('verdict').textContent === 'All gradients are right'"
-    )
+    wait_for(page, "document.getElementById('verdict').textContent === 'All gradients are right'")
     page.context.close()
 
 

@@ -1,6 +1,7 @@
 """What the site's build does to pages and lessons before Sphinx sees them."""
 
 import json
+import re
 import sys
 
 import pytest
@@ -159,6 +160,43 @@ def test_all_links_are_well_formed():
         if (wrong := module.fault(link, page))
     }
     assert found == {}
+
+
+#: Who would be asked for a font.
+FONTS = re.compile(
+    r"fonts\.(googleapis|gstatic|bunny)|use\.typekit|@import\s+url\(\s*['\"]?https?:"
+)
+
+
+def test_no_page_asks_a_font_server():
+    sources = [
+        p
+        for p in (ROOT / "docs" / "site").rglob("*")
+        if p.suffix in (".css", ".html", ".js", ".py")
+    ]
+    sources += [
+        ROOT / "deepnlp" / "reports" / "page.html",
+        ROOT / "deepnlp" / "grading" / "class.html",
+    ]
+    built = ROOT / "build" / "site" / "html"
+    sources += [
+        p for p in built.rglob("*") if p.suffix in (".css", ".html") and "lite" not in p.parts
+    ]
+    assert len(sources) > 10
+    assert [str(p) for p in sources if FONTS.search(p.read_text("utf-8", errors="replace"))] == []
+
+
+def test_slides_take_nothing_from_elsewhere():
+    made = (ROOT / "Makefile").read_text("utf-8")
+    for trait in (
+        "reveal_url_prefix",
+        "mathjax_url",
+        "require_js_url",
+        "jquery_url",
+        "font_awesome_url",
+    ):
+        assert f"--SlidesExporter.{trait}=node_modules/" in made
+    assert "reveal_theme=white" in made  # those of other colours ask a font server
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ def chromium_or_skip() -> str:
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[str, ThreadingHTTPServer]]:
     """The address at which a folder is served, and its server."""
-    handler = partial(_Quiet, directory=str(folder))
+    handler = partial(Quiet, directory=str(folder))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -53,7 +53,7 @@ def served(folder: Path) -> Iterator[tuple[str, ThreadingHTTPServer]]:
         server.server_close()
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class Quiet(SimpleHTTPRequestHandler):
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {
         ".mjs": "text/javascript",
         ".js": "text/javascript",

@@ -24,6 +24,7 @@ FILES = {
     "best.npz",
     "learning_curve.png",
     "result.json",
+    "steps.jsonl",
 }
 
 

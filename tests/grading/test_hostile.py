@@ -3,7 +3,6 @@
 ``DEEPNLP_HOSTILE=1`` tries all forms of all kinds, with each runner that is installed.
 """
 
-import os
 import random
 import resource
 import shutil
@@ -19,13 +18,12 @@ from deepnlp.cli.main import main
 from deepnlp.grading import Assignment, grade, submissions_in
 from deepnlp.grading.remote import RUNNERS, runner_of
 from tests.grading.hostile import KINDS
-from tests.grading.test_grading import rows
+from tests.grading.test_grading import IS_LONG, rows
 
 HERE = Path(__file__).parent
 HONEST = ("right", "sign", "wrong")
 ALL = [(kind, number) for kind, forms in KINDS.items() for number in range(len(forms))]
 FEW = [("errors that are dictated", 0), ("fractions", 0), ("deep", 0), ("code in texts", 0)]
-IS_LONG = "DEEPNLP_HOSTILE" in os.environ
 ROOT = HERE.parents[1]
 SECONDS, MEMORY = 300, 3000  # of a submission in all, and MB of the largest process
 

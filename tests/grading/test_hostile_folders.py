@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from deepnlp.cli.main import main
+from tests.grading.test_grading import IS_LONG
 
 HERE = Path(__file__).parent
 RIGHT = (HERE / "submissions" / "right.txt").read_text("utf-8")
@@ -67,23 +68,24 @@ BROKEN = {
     "deep attributes": notebook("x = a" + ".a" * 100_000),
     "deep lists": notebook("x = " + "[" * 90 + "]" * 90),
 }
+SOME = ("text", "deep", "source of numbers", "surrogate", "deep code")  # the others read alike
 
 
 def test_broken_notebooks_earn_nothing_and_do_no_harm(graded, tmp_path):
-    for name, text in BROKEN.items():
+    chosen = BROKEN if IS_LONG else {k: v for k, v in BROKEN.items() if k in SOME}
+    for name, text in chosen.items():
         (tmp_path / "handed-in" / f"{name}.ipynb").write_text(text, encoding="utf-8")
     (tmp_path / "handed-in" / "bytes.py").write_bytes(b"\xff\xfe\x00x = 1")
     (tmp_path / "handed-in" / "right.py").write_text(RIGHT)
     rows = {row["submission"]: row for row in graded()}
-    assert len(rows) == len(BROKEN) + 2
+    assert len(rows) == len(chosen) + 2
     assert {name for name, row in rows.items() if float(row["score"])} == {"right"}
 
 
 def test_a_notebook_of_2_gb_is_refused(graded, tmp_path):
-    with (tmp_path / "handed-in" / "large.ipynb").open("wb") as file:
-        file.truncate(2 << 30)
-    with (tmp_path / "handed-in" / "large2.py").open("wb") as file:
-        file.truncate(2 << 30)
+    for name in ("large.ipynb", "large2.py"):
+        with (tmp_path / "handed-in" / name).open("wb") as file:
+            file.truncate(2 << 30)
     assert not any(float(row["score"]) for row in graded())
 
 

@@ -195,6 +195,45 @@ def test_gradients_of_another_type_and_layout_reach_the_kernels(cuda_kernels, ca
     assert cuda_kernels.launches
 
 
+# --- Scans -----------------------------------------------------------------------------------
+
+
+SCANS = [
+    ((2, 3), (2, 3)),
+    ((2, 3, 4, 5), (2, 3, 4, 1)),
+    ((2, 3, 4, 5), (2, 3, 1, 1)),
+    ((3, 200),) * 2,
+]
+"""Shape of a step, and of its gates."""
+
+
+@together(dtype=DTYPES, shapes=SCANS)
+def test_a_scan_is_one_launch_each_way(device, small_grid, dtype, shapes):
+    draw, (shape, of_gates) = cases.Draw(dtype), shapes
+    a, b, h_0 = draw.normal(7, *of_gates), draw.normal(7, *shape), draw.normal(*shape)
+    device.launches.clear()
+    for name in ("scan", "scan_backward"):
+        ours = getattr(cuda, name)(a, b, h_0)
+        assert_all_close([ours], [getattr(plain, name)(a, b, h_0)], dtype)
+    assert device.launches == ["scan"] * 2
+    assert cuda.scan(a, b.astype(complex), h_0) is NotImplemented
+    assert cuda.scan(a[:, :1], b, h_0) is NotImplemented
+    assert cuda.scan(a[:0], b[:0], h_0).shape == (1, *shape)
+    assert device.launches == ["scan"] * 2
+
+
+@by_layer(e for e in EXAMPLES.values() if hasattr(e.covers, "scanned"))
+def test_layers_that_are_scans_run_on_the_kernel(cuda_kernels, case):
+    results = []
+    for choice in ("quick", "plain"):
+        with kernels.using(choice):
+            layer, inputs = case.make("float32")
+            outputs, gradients = run(layer, inputs)
+        results.append([*outputs, gradients[0], layer.dh0, *(p.grad for p in layer.parameters())])
+    assert_all_close(*results, "float32")
+    assert {*cuda_kernels.launches} == {"scan"}
+
+
 # --- Softmax with its loss -------------------------------------------------------------------
 
 
@@ -342,6 +381,7 @@ def test_every_kernel_is_launched_by_its_function(device):
     cases.run_softmax(cuda, "float32", 2, 3)
     cases.run_dropout(cuda, "float32", (2, 3), (2, 3), 0, 0, 0.5)
     run_clip(cuda.clip_all, "float32", 1.0)
+    cuda.scan(*(cases.Draw("float32").normal(2, 3) for _ in range(2)), np.ones(3, "float32"))
     cases.run_loop(cuda, LOOPS["lstm"], "float32", (2, 3, 4), watched=False)
     for rule in SCALARS:
         run_update(cuda.update_all, rule, "float32")

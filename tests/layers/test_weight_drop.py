@@ -122,7 +122,7 @@ def test_a_snapshot_repeats_the_masks(array_backend):
 
 
 def test_what_cannot_be_dropped():
-    with pytest.raises(TypeError, match="recurrent layer over time, such as TimeLSTM, got a TimeA"):
+    with pytest.raises(TypeError, match="with a Wh, such as TimeLSTM, got a TimeA"):
         WeightDrop(TimeAffine(np.ones((2, 2))), 0.5)
     with pytest.raises(ValueError, match="p should be"):
         dropped(p=1.0)

@@ -106,6 +106,14 @@ def logged(name):
     return json.loads(text)
 
 
+def test_lesson_11_puts_the_solutions_of_lesson_10_together():
+    parts = FOLDER.joinpath("material/parts.py").read_text(encoding="utf-8")
+    (source,) = FOLDER.joinpath("solutions").glob("10_*.py")
+    for name in ("Heads", "Rotation", "LayerNorm", "Block"):
+        solution = source.read_text(encoding="utf-8").partition(f"class {name}Solution")[2]
+        assert f"class {name}" + solution.partition("\n\n\n")[0] in parts
+
+
 def test_lesson_9_has_the_sentences_of_the_logs():
     runs, shown = logged("short_sentences"), names_of_cell("09", "scaled = {")["scaled"]
     for score, figures in shown.items():
@@ -284,3 +292,27 @@ def test_the_short_form_runs(source, monkeypatch, capsys):
             if isinstance(shown, Figure):
                 shown.draw_without_rendering()
     assert not capsys.readouterr().err
+
+
+BY_COUNTING = re.compile(r"\b(?:bi|tri|\d-)grams?\b[^.]*?\d")  # a number of n-grams
+OF_OTHER_KINDS = {"translation"}  # perplexities given a source
+
+
+@pytest.mark.parametrize(
+    "path", sorted(FOLDER.parent.joinpath("docs/results").glob("*.md")), ids=lambda path: path.stem
+)
+def test_a_page_has_counting_beside_its_language_models(path):
+    text = path.read_text(encoding="utf-8").partition("## The runs")[0]
+    is_on_language_models = re.search("perplexit|[Bb]its per byte|language model|nats", text)
+    if is_on_language_models and path.stem not in OF_OTHER_KINDS:
+        assert BY_COUNTING.search(" ".join(text.split())), "which number have n-grams?"
+
+
+@pytest.mark.parametrize("source", LESSONS, ids=IDS)
+def test_a_lesson_has_counting_beside_its_language_models(source):
+    notebook = committed(source)
+    trains = any(re.search(r"\bperplexity\(", cell.source) for cell in code(notebook))
+    shown = "".join(plain_text(o) for cell in code(notebook) for o in cell.outputs)
+    if trains:
+        assert any("KneserNey(" in cell.source for cell in code(notebook))
+        assert re.search(r"(?:tri|[35]-)grams?\D*\d", shown), "which number have n-grams?"

@@ -90,7 +90,7 @@ def test_a_checkpoint_runs_no_file_that_nobody_named(tmp_path):
     assert ran.read_text() == "x"  # once, when its file was named
     file.write_text(source.replace("1 - f", "1.0 - f"), "utf-8")
     assert cell_of_file(f"{file}:MGU") != key
-    with pytest.raises(DeepNLPError, match="as it was when the model was begun"):
+    with pytest.raises(DeepNLPError, match="unchanged since the model was made"):
         checkpoint.load(tmp_path / "model.npz")
 
 

@@ -197,7 +197,7 @@ def test_words_in_both_vocabularies_share_a_vector():
         ({"reset_after": True}, "reset_after is an option of cell='gru'"),
         (
             {"cell": "elman"},
-            "cell should be one of 'lstm', 'gru', 'rnn', 'mogrifier', or .* got 'elman'",
+            "cell should be one of 'lstm', 'gru', 'rnn', 'mogrifier', .*, or .* got 'elman'",
         ),
         ({"attention": "soft"}, "attention should be one of"),
         ({"dropout": 1.0}, "dropout should be"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.layers import Embedding
 from deepnlp.optimizers import (
     NTASGD,
     SGD,
@@ -11,11 +12,13 @@ from deepnlp.optimizers import (
     Adam,
     AdamW,
     Momentum,
+    Muon,
     Nesterov,
     RMSprop,
     TwoTails,
     clip_gradients,
 )
+from deepnlp.optimizers.muon import CUBIC, orthogonalised
 from deepnlp.parameter import Parameter
 from tests.cases import together
 
@@ -27,6 +30,7 @@ MAKE = {
     "RMSprop": lambda p, **o: RMSprop(p, **{"lr": 0.3, "alpha": 0.9, **o}),
     "Adam": lambda p, **o: Adam(p, **{"lr": 0.3, "betas": (0.8, 0.95), **o}),
     "AdamW": lambda p, **o: AdamW(p, **{"lr": 0.3, "betas": (0.8, 0.95), **o}),
+    "Muon": lambda p, **o: Muon(p, **{"lr": 0.3, "momentum": 0.8, "betas": (0.8, 0.95), **o}),
     "NTASGD": lambda p, **o: NTASGD(p, **{"lr": 0.3, "average_after": 0, **o}),
     "TwoTails": lambda p, **o: TwoTails(p, **{"lr": 0.3, **o}),
 }
@@ -60,12 +64,52 @@ def run(optimizer, params, steps):
     return [asnumpy(p.value).copy() for p in params]
 
 
+def near_the_polar_factor(G):
+    """Each singular value through the polynomial, by itself."""
+    U, s, Vt = np.linalg.svd(G, full_matrices=False)
+    s = s / np.linalg.norm(s)
+    for _ in range(5):
+        s = 3.4445 * s - 4.775 * s**3 + 2.0315 * s**5
+    return U * s @ Vt
+
+
+@together(shape=[(1, 1), (5, 3), (3, 5), (1, 7), (30, 40)], dtype=["float64", "float32"])
+def test_newton_and_schulz_find_the_polar_factor(array_backend, shape, dtype):
+    G = np.random.default_rng(shape).normal(size=shape)
+    U, _, Vt = np.linalg.svd(G, full_matrices=False)
+    tolerance = 1e-12 if dtype == "float64" else 1e-4
+    exact = asnumpy(orthogonalised(asarray(G.astype(dtype)), 60, CUBIC))
+    assert exact.dtype == dtype
+    np.testing.assert_allclose(exact, U @ Vt, atol=tolerance)
+    quick = asnumpy(orthogonalised(asarray(G.astype(dtype))))
+    np.testing.assert_allclose(quick, near_the_polar_factor(G), atol=10 * tolerance)
+    assert not asnumpy(orthogonalised(asarray(np.zeros(shape, dtype)))).any()
+
+
+def test_five_rounds_bring_singular_values_near_one():
+    s = np.geomspace(0.01, 1, 500)
+    for _ in range(5):
+        s = 3.4445 * s - 4.775 * s**3 + 2.0315 * s**5
+    assert 0.67 < s.min() < s.max() < 1.15
+
+
+def test_muon_leaves_embeddings_and_vectors_to_adamw():
+    E, W, b = (Parameter(np.ones(shape)) for shape in ((5, 3), (3, 4), (4,)))
+    Embedding(E)
+    optimizer = Muon([E, W, b], lr=0.1)
+    for parameter in (E, W, b):
+        parameter.accumulate(np.ones(parameter.shape))
+    optimizer.step()
+    kept = {key for key in optimizer.state() if key[0].isdigit() and "steps" not in key}
+    assert kept == {"0.m", "0.s", "1.v", "2.m", "2.s"}
+
+
 def by_the_formula(name, W, steps, lr=0.3, decay=0.0):
     """One parameter, in the words of the textbook; W is a copy of the start."""
     v = m = s = 0.0
     mu, alpha, b1, b2, eps = 0.8, 0.9, 0.8, 0.95, 1e-8
     for t, g in enumerate(steps, start=1):
-        if name == "AdamW":
+        if name in ("AdamW", "Muon"):
             W = W - lr * decay * W
         else:
             g = g + decay * W
@@ -77,6 +121,9 @@ def by_the_formula(name, W, steps, lr=0.3, decay=0.0):
         elif name == "Nesterov":
             v = mu * v + g
             W = W - lr * (g + mu * v)
+        elif name == "Muon" and W.ndim == 2:
+            v = mu * v + g
+            W = W - 0.2 * max(W.shape) ** 0.5 * lr * near_the_polar_factor(g + mu * v)
         elif name == "AdaGrad":
             s = s + g**2
             W = W - lr * g / (np.sqrt(s) + 1e-10)

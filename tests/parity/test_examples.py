@@ -141,25 +141,29 @@ def rotated(x):
 def attention(heads, causal=False, rotary=False, **options):
     """torch's scaled_dot_product_attention between the four maps of its MultiheadAttention."""
 
-    def cut(x):
-        return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+    def cut(x, d):
+        return x.unflatten(-1, (-1, d)).transpose(1, 2)
 
     def linear(p, name, x):
         return F.linear(x, p[f"{name}.W"].T, p.get(f"{name}.b"))
 
     def reference(p, x, *others):
+        D, d = x.shape[-1], x.shape[-1] // heads
         memory, mask = (*others, None)[:2] if "query.W" in p else (None, *others, None)[:2]
         if memory is None:
-            q, k, v = map(cut, linear(p, "qkv", x).chunk(3, dim=-1))
+            qkv = linear(p, "qkv", x)
+            width = (qkv.shape[-1] - D) // 2
+            q, k, v = (cut(part, d) for part in qkv.split([D, width, width], dim=-1))
         else:
-            q = cut(linear(p, "query", x))
-            k, v = map(cut, linear(p, "memory", memory).chunk(2, dim=-1))
+            q = cut(linear(p, "query", x), d)
+            k, v = (cut(part, d) for part in linear(p, "memory", memory).chunk(2, dim=-1))
         q, k = (rotated(q), rotated(k)) if rotary else (q, k)
         allowed = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool)
         allowed = (allowed.tril() if causal else allowed)[None, None]
         if mask is not None:
             allowed = allowed & (mask[:, None] if mask.ndim == 3 else mask[:, None, None])
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, **options)
+        grouped = {"enable_gqa": q.shape[1] != k.shape[1]}
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, **grouped, **options)
         return linear(p, "output", y.transpose(1, 2).flatten(-2))
 
     return reference
@@ -187,6 +191,8 @@ REFERENCES = {
     "MultiHeadAttention mask": attention(2, scale=0.7),
     "MultiHeadAttention mask by query": attention(2),
     "MultiHeadAttention causal": attention(1, causal=True),
+    "MultiHeadAttention grouped": attention(4, causal=True),
+    "MultiHeadAttention one key": attention(2, causal=True, rotary=True),
     "MultiHeadAttention rotary": attention(2, causal=True, rotary=True),
     "CrossAttention": attention(4),
     "Tanh": lambda p, x: torch.tanh(x),

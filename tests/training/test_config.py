@@ -48,7 +48,7 @@ def test_a_config_survives_its_toml(tmp_path: Path) -> None:
         ({"lr_factor": 2.0}, "lr_factor should be a number, above 0 and at most 1, got 2.0"),
         (
             {"cell": "LSTM"},
-            "cell should be one of 'lstm', 'gru', 'rnn', 'mogrifier', or FILE.py:NAME",
+            "cell should be one of 'lstm', 'gru', 'rnn', 'mogrifier', 'mingru'",
         ),
         ({"output_bias": 1}, "output_bias should be true or false, got 1"),
         ({"corpus": 7}, "corpus should be a text, got 7"),
@@ -106,7 +106,7 @@ def test_an_option_without_a_default_is_asked_for_when_it_is_needed() -> None:
 
 def test_an_option_that_several_components_share_says_which() -> None:
     groups = option_groups("lm")
-    assert groups["optimizer"]["momentum"].help.startswith("momentum, nesterov: ")
+    assert groups["optimizer"]["momentum"].help.startswith("momentum, nesterov, muon: ")
     assert not groups["optimizer"]["lr"].help.startswith("sgd")
     assert [*groups] == ["corpus", "model", "start", "optimizer", "schedule", "training"]
 

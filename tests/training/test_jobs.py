@@ -109,7 +109,7 @@ def test_a_job_ends_in_time_and_says_why(tmp_path: Path, kind: str, case: Any) -
     elif kind == "number":
         number, expected = 2, "the number of processes should be a power of 2, got 3"
     elif kind == "stopped":
-        seconds, expected = 60.0, f"process {case} of 2 .* has been stopped for 60 s"
+        seconds, expected = 15.0, f"process {case} of 2 .* has been stopped for 15 s"
         words += ["--epochs", "1000"]
         first = command(*words)
     else:

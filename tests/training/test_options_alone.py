@@ -19,6 +19,7 @@ REFUSED = {
     "embed_size": "embed_size = hidden_size|D a multiple of the number of heads",
     "hidden_size": "embed_size = hidden_size",
     "heads": "D a multiple of the number of heads",
+    "kv_heads": "should divide the 4 heads",
     "context": "time_size should be at most the model's context|context='every' is for attention",
     "attention": "attention='dot' needs states of encoder and decoder of one size",
     "input_matrix": "of cell='rnn'",

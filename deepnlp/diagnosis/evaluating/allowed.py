@@ -1,4 +1,4 @@
-"""What an evaluated function may call, by name, and how large the results may become."""
+"""The functions that an evaluated function may call, and how large their results may become."""
 
 import math
 from collections import OrderedDict, defaultdict, deque
@@ -85,7 +85,7 @@ def _of_arange(given: list[Any]) -> int:
 
 
 def _of_product(given: list[Any], left: Any) -> int:
-    """Of ``a @ b`` and the like: the sizes multiplied, without the axes of a that are summed."""
+    """Return the size of ``a @ b`` and the like: all sizes multiplied, without a's summed axes."""
     a, b = map(numpy.asarray, given[:2])
     summed = [a.shape[k] for k in left] if a.ndim else []
     return a.size * b.size // max(math.prod(summed), 1) ** 2

@@ -36,7 +36,7 @@ _BREAK, _CONTINUE = object(), object()
 
 
 class _Returned:
-    """What a ``return`` gives."""
+    """The value of a ``return``."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -226,7 +226,7 @@ class Evaluator:
         return None
 
     def _read(self, node: Any) -> Code:
-        """What runs a statement, or gives the value of an expression; it is kept."""
+        """Return the code that runs a statement or evaluates an expression, and keep it."""
         code = self._codes[node] = self.code(node)
         return code
 
@@ -287,7 +287,7 @@ class Evaluator:
         return change_item
 
     def _store(self, target: Any) -> Callable[[Any, Frame], None]:
-        """What stores a value in a target."""
+        """Return the code that stores a value in a target."""
         kind, own, put = type(target), self.guard.own, self.guard.set
         if kind is ast.Name:
             name = target.id
@@ -362,7 +362,7 @@ class Evaluator:
         return self._loop(node, rounds)
 
     def _loop(self, node: Any, rounds: Callable[[Frame], Iterator[None]]) -> Code:
-        """What runs the body of a loop in each round."""
+        """Return the code that runs the body of a loop in each round."""
         run, body, behind = self.run, node.body, node.orelse
 
         def loop(frame: Frame) -> Any:
@@ -410,7 +410,7 @@ class Evaluator:
         return delete
 
     def _delete(self, target: Any) -> Code:
-        """What deletes a target."""
+        """Return the code that deletes a target."""
         own = self.guard.own
         if isinstance(target, ast.Name):
             return lambda frame: frame.names.__delitem__(target.id)
@@ -455,7 +455,7 @@ class Evaluator:
         return define
 
     def _inner(self, node: Any, body: Code | None = None) -> Callable[[Frame], Evaluated]:
-        """What makes a function that is defined inside another."""
+        """Return the code that makes a function defined inside another."""
         takes = node.args
         given = list(map(self._code, takes.defaults))
         pairs = zip(takes.kwonlyargs, takes.kw_defaults)
@@ -476,7 +476,7 @@ class Evaluator:
     def code(
         self, node: Any, known: dict[int, Any] | None = None, is_learning: bool = False
     ) -> Code:
-        """What gives the value of an expression, or runs a statement.
+        """Return the code that evaluates an expression, or runs a statement.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What an evaluated function may touch: attributes, operators, calls and writes that only compute.
+"""The limits of an evaluated function: attributes, operators, calls and writes that compute.
 
 Whatever is not on the lists of ``allowed`` is refused, and so are arrays that are too large. What a
 module, a class or an enclosing function holds is copied before it is read.
@@ -93,7 +93,7 @@ class Guard:
         return value
 
     def own(self, value: Any) -> Any:
-        """What may be written to: an array, a container, or an object of the learner."""
+        """Return a value that may be written to: an array, a container, or a learner's object."""
         kind = type(value)
         if kind in allowed.PLAIN or kind in self._known:
             return value
@@ -124,7 +124,7 @@ class Guard:
         return self.copies[id(value)][1]
 
     def name(self, name: str, function: FunctionType) -> Any:
-        """What a global or built-in name stands for."""
+        """Return the value of a global or built-in name."""
         names = function.__globals__
         if name in names:
             value = names[name]
@@ -212,7 +212,7 @@ class Guard:
     # --- Attributes -------------------------------------------------------------------------
 
     def _static(self, kind: type, name: str) -> Any:
-        """What a class holds under a name; None if nothing."""
+        """Return the entry of a class under a name; None if there is none."""
         key = kind, name
         try:
             return self._attributes[key]
@@ -298,7 +298,7 @@ class Guard:
             self.grow(_broadcast(arrays[0].shape, arrays[1].shape))
 
     def _argument(self, value: Any) -> Any:
-        """What is handed to a function that is not the learner's."""
+        """Return an argument for a function that is not the learner's."""
         kind = type(value)
         if kind is numpy.ndarray:
             return value
@@ -414,7 +414,7 @@ _EVALUATED = (
 
 
 def is_listed(function: Any) -> bool:
-    """Whether a function or a class of a library is on the lists of what only computes."""
+    """Return whether a function or a class of a library is on the lists of what only computes."""
     name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
     room = _module_of(function).partition(".")[0].removeprefix("_")
     if isinstance(function, type):
@@ -431,7 +431,7 @@ def is_listed(function: Any) -> bool:
 
 
 def is_mutable(value: Any) -> bool:
-    """Whether it is data that can be changed, and not a function, a class or a number."""
+    """Return whether a value is data that can be changed: no function, class or number."""
     if isinstance(value, tuple):
         return any(map(is_mutable, value))
     if isinstance(value, dict | list | set | numpy.ndarray):
@@ -458,21 +458,21 @@ def _module_of(value: Any) -> str:
 
 
 def _is_of_the_package(value: Any) -> bool:
-    """Whether a function or a class belongs to a room of this package that only computes."""
+    """Return whether a function or a class belongs to a room of this package that only computes."""
     room, _, part = _module_of(value).partition(".")
     is_walking = part == "gradcheck.walking"
     return room == "deepnlp" and (is_walking or part.partition(".")[0] in allowed.PACKAGE)
 
 
 def is_written_for_learners(function: Any) -> bool:
-    """Whether a function of this package is evaluated where a forward is followed."""
+    """Return whether a function of this package is evaluated where a forward is followed."""
     module = _module_of(function)
     is_of_forms = module.startswith("deepnlp.gradcheck") and "walking" not in module
     return is_of_forms or (_is_of_the_package(function) and "walking" not in module)
 
 
 def _is_shared(function: Any) -> bool:
-    """Whether a function of this package calls the learner's: it is evaluated, too."""
+    """Return whether a function of this package calls the learner's: it is evaluated, too."""
     if _module_of(function).startswith("deepnlp.gradcheck") and not _is_of_the_package(function):
         return isinstance(function, FunctionType | MethodType)
     owner = getattr(function, "__self__", None)

@@ -66,7 +66,7 @@ class Recording(Evaluator):
         return Site.of(chain)
 
     def can_read(self, function: FunctionType) -> bool:
-        """Whether each statement and expression of a function can be evaluated."""
+        """Return whether each statement and expression of a function can be evaluated."""
         tree = source_of_function(function.__code__)
         if tree is None:
             return False
@@ -159,7 +159,7 @@ class _Open(Guard):
     plain = copied = own
 
     def name(self, name: str, function: FunctionType) -> Any:
-        """What a global or built-in name stands for."""
+        """Return the value of a global or built-in name."""
         names = function.__globals__
         return names[name] if name in names else super().name(name, function)
 
@@ -254,7 +254,7 @@ class _Open(Guard):
         return make
 
     def _reads(self, function: Any) -> bool:
-        """Whether a function is evaluated: the learner's, or of a layer."""
+        """Return whether a function is evaluated: the learner's, or of a layer."""
         if not isinstance(function, FunctionType):
             return False
         code = function.__code__

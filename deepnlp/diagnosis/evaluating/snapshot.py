@@ -1,4 +1,4 @@
-"""What objects hold, to be put back."""
+"""The contents of objects, to be put back."""
 
 from collections import deque
 from collections.abc import Mapping

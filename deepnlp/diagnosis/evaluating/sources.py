@@ -17,7 +17,7 @@ _LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(numpy.__file__).parent))
 
 
 def is_foreign(code: CodeType) -> bool:
-    """Whether a code is not the learner's, but of a library or of this package."""
+    """Return whether a code is not the learner's, but of a library or of this package."""
     return _is_foreign(code.co_filename)
 
 

@@ -17,7 +17,7 @@ from deepnlp.diagnosis.tape import Node
 
 @dataclass
 class Edge:
-    """What one statement's operation passes on to one operand, wherever a loop runs it.
+    """The gradients that an operation of one statement passes to one operand, in all its runs.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Edge:
 
     @cached_property
     def nodes(self) -> list[Node]:
-        """Of all runs."""
+        """The nodes of all runs."""
         return [self.problem.followed.nodes[n] for n in self.numbers]
 
     @property
@@ -44,11 +44,11 @@ class Edge:
 
     @property
     def has_partner(self) -> bool:
-        """Whether there is one other operand."""
+        """True if there is one other operand."""
         return self.j >= 0 and len(self.first.operands) == 2
 
     def tickets(self, k: int = 0) -> HostArray:
-        """Of the operand in run k, or of all operands."""
+        """Return the tickets of the operand in run k, or of all operands."""
         operands = self.nodes[k].operands
         if self.j >= 0:
             return operands[self.j][1]
@@ -63,14 +63,14 @@ class Edge:
     # --- Edits --------------------------------------------------------------------------------
 
     def scaled(self, factor: float) -> Edit:
-        """What it passes on is multiplied by a number."""
+        """Multiply what the edge passes on by a number."""
         return Edit([(self.numbers, times(factor, self.j))])
 
     # --- Names --------------------------------------------------------------------------------
 
     @cached_property
     def words(self) -> dict[str, str]:
-        """What a sentence may say of it."""
+        """Words for a sentence on the edge."""
         operand = name_of_operand(self.problem, self.first, self.j)
         other = name_of_operand(self.problem, self.first, 1 - self.j) if self.has_partner else ""
         through = self.j < 0
@@ -107,7 +107,7 @@ def all_edges(problem: Problem) -> Iterator[Edge]:
 
 
 def reduced(value: HostArray, shape: tuple[int, ...]) -> HostArray:
-    """What is passed on to an operand that was broadcast, in the operand's shape."""
+    """Return the gradient of an operand that was broadcast, in the operand's shape."""
     return numpy.broadcast_to(summed(value, shape), shape)
 
 
@@ -165,6 +165,6 @@ def _operand_of(expression: Any, j: int, count: int) -> ast.expr | None:
 
 
 def is_mask(array: HostArray) -> bool:
-    """Whether it holds zeros and one other number."""
+    """Return whether an array holds zeros and one other number."""
     kinds = numpy.unique(numpy.asarray(array, dtype="float64").round(12))
     return len(kinds) == 2 and kinds[0] == 0

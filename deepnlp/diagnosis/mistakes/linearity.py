@@ -1,4 +1,4 @@
-"""What makes a backward not linear in dy: dy is left out, masked, squared or clipped."""
+"""Mistakes that make a backward not linear in dy: dy is left out, masked, squared or clipped."""
 
 import numpy
 

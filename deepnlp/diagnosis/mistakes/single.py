@@ -54,7 +54,7 @@ def simple(problem: Problem, name: str) -> Iterator[Guess]:
 
 
 def _is_count(problem: Problem, factor: float) -> bool:
-    """Whether all gradients of a loss are wrong, and a multiple is the number of targets."""
+    """Return whether all gradients of a loss are wrong, and a multiple is the number of targets."""
     targets = problem.targets
     return targets is not None and not problem.must_stay and abs(factor - targets.size) < 1e-6
 
@@ -63,7 +63,7 @@ def _is_count(problem: Problem, factor: float) -> bool:
 
 
 def sums(problem: Problem, name: str) -> Iterator[Guess]:
-    """Of the places where a weight is used, or of the rounds of a loop, some do not count.
+    """Try sums in which some uses of a weight, or some rounds of a loop, are missing.
 
     Wrong: ``dW = x_t.T @ da`` in a loop over time. Right: ``dW += x_t.T @ da``.
     """
@@ -89,7 +89,7 @@ def sums(problem: Problem, name: str) -> Iterator[Guess]:
 
 
 def _parts(problem: Problem, name: str) -> dict[int, HostArray]:
-    """What each operation that takes a variable gives to its gradient, by number of the node."""
+    """Return each operation's part of the gradient of a variable, by number of the node."""
     trace, found = problem.followed, {}
     own = trace.variables[name]
     marked = numpy.zeros(trace.tape.size, dtype=bool)

@@ -51,7 +51,7 @@ def wrong_slopes(problem: Problem) -> Iterator[Guess]:
 
 
 def _with_slopes(edge: Edge, slopes: list[HostArray]) -> Edit | None:
-    """What it passes on with other derivatives; None where they are not finite."""
+    """Return the gradient that other derivatives would pass on; None where it is not finite."""
     pairs = zip(edge.nodes, slopes)
     arrays = [numpy.broadcast_to(s, n.values.shape).astype("float64") for n, s in pairs]
     if not all(numpy.isfinite(a).all() for a in arrays):
@@ -142,7 +142,7 @@ def _recognise(trace: Trace, number: int, node: Node) -> Activation | None:
 
 
 def _may_be(name: str, entry: dict[str, Any], y: HostArray) -> bool:
-    """Whether values can be those of a function, which is soon seen."""
+    """Return whether values can be those of a function, which is soon seen."""
     low, high = entry["range"]
     if y.min() < low or y.max() > high:
         return False

@@ -36,7 +36,7 @@ _STATE = re.compile(r"(h|s|c|state|hidden|cell|prev)s?_?(0|prev\w*|old|last|init
 
 
 def _may_be_state(problem: Problem, name: str) -> bool:
-    """Whether an input can be the state of a step: by its name, or by its shape.
+    """Return whether an input can be the state of a step: by its name, or by its shape.
 
     A cell is a state only beside a hidden state: the memory of an attention is none.
     """
@@ -101,7 +101,7 @@ def _cut(problem: Problem, edge: Edge, late: list[HostArray], with_first: bool) 
 
 
 def _letter(problem: Problem, source: object, sources: list[object]) -> str:
-    """Whether a recurrent value is h or c: by its name, otherwise h is the output."""
+    """Return whether a recurrent value is h or c: by its name, otherwise h is the output."""
     trace = problem.followed
     if len(sources) == 1:
         return "h"

@@ -15,7 +15,7 @@ from deepnlp.diagnosis.problem import Guess
 
 
 def no_formula() -> None:
-    """What stands in a row for a formula that it does not have."""
+    """Stand in a row for a formula that it does not have."""
 
 
 @dataclass(frozen=True)

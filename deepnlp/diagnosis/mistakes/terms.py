@@ -59,7 +59,7 @@ def _scaled(edge: Edge, factor: float, how: Any) -> Guess:
 
 
 def _dropped(problem: Problem, edge: Edge) -> str:
-    """What the cause is called where a term is left out."""
+    """Return the name of the cause if a term is left out."""
     if _is_piece(edge):
         return c.DERIVATIVE_MISSING
     for name in problem.subject.variables if edge.j >= 0 else ():
@@ -70,7 +70,7 @@ def _dropped(problem: Problem, edge: Edge) -> str:
 
 
 def _is_piece(edge: Edge) -> bool:
-    """Whether a result is used on one side of a threshold, as a piece of an activation is."""
+    """Return whether a result is used on one side of a threshold, as of an activation."""
     trace, node = edge.problem.followed, edge.first
     used = trace.is_used[node.tickets]
     for values, tickets in node.operands if used.any() and not used.all() and used.size > 3 else ():
@@ -100,7 +100,7 @@ def _factor(problem: Problem, without: dict[str, HostArray]) -> float | None:
 
 
 def some_entries(problem: Problem) -> Iterator[Guess]:
-    """Of a gradient, only the first or the last entry along an axis counts, or one is left out.
+    """Try gradients of which one entry along an axis, first or last, counts alone or is missing.
 
     Wrong: ``np.add.at(dE, ids, ds[:, :1] * O)``. Right: with all columns of ``ds``.
     """
@@ -123,12 +123,12 @@ def some_entries(problem: Problem) -> Iterator[Guess]:
 
 
 def _masked(mask: HostArray, j: int, run: Run) -> dict[int, HostArray]:
-    """What is passed on to operand j, or to all (-1), of a part of the gradient."""
+    """Return what a part of the gradient passes on to operand j, or to all (-1)."""
     return {k: value for k, value in run.vjp(run.g * mask).items() if j in (-1, k)}
 
 
 def _is_weight_along(edge: Edge, axis: int) -> bool:
-    """Whether a weight serves all places along an axis of the result, so that they are summed."""
+    """Return whether a weight serves all places along an axis, which are then summed."""
     if edge.j < 0 or edge.first.op in ("sum", "einsum", "matmul"):
         return False
     name = name_of_ticket(edge.problem, int(edge.tickets().max(initial=0)))
@@ -140,7 +140,7 @@ def _is_weight_along(edge: Edge, axis: int) -> bool:
 
 
 def _result(edge: Edge) -> tuple[str, str]:
-    """What the entries of a result are, and what backward calls the gradient with respect to it."""
+    """Return the names of a result's entries and of the gradient with respect to it."""
     own, target = edge.first.tickets, edge.first.site.target
     for k, tickets in enumerate(edge.problem.followed.outputs):
         if own.shape == tickets.shape and (target is None or (own == tickets).all()):
@@ -163,7 +163,7 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
 
 
 def _turned(j: int, run: Run) -> dict[int, HostArray]:
-    """What is passed on to operand j with the other one transposed."""
+    """Return the gradient of operand j with the other operand transposed."""
     operands = run.node.arrays
     operands[1 - j] = numpy.swapaxes(operands[1 - j], -1, -2)
     return {k: value for k, value in run.vjp(run.g, operands).items() if k == j}

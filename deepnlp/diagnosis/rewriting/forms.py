@@ -21,7 +21,7 @@ from deepnlp.gradcheck import causes as c
 
 
 def by_rules(kind: str, statement: Slot, slot: Slot, more: float = 0.0) -> Iterator[Change]:
-    """What could stand in a place by a table of rules."""
+    """Yield the code that a table of rules allows in a place."""
     for new, cause, cost in rewritten(kind, slot.node):
         yield Change(cause, statement, [(slot, new)], cost + more)
 
@@ -56,7 +56,7 @@ def of_numbers_in_sums(statement: Slot) -> Iterator[Change]:
 
 
 def _is_term(slot: Slot) -> bool:
-    """Whether an expression is assigned, returned, or an entry of what is."""
+    """Return whether an expression is assigned, returned, or an entry of what is."""
     return (
         slot.field == "value" and isinstance(slot.parent, ast.Assign | ast.AugAssign | ast.Return)
     ) or (slot.field == "elts" and isinstance(slot.node, ast.BinOp | ast.Name | ast.Call))
@@ -222,7 +222,7 @@ def _indented(statement: Slot) -> Iterator[Change]:
 
 
 def _is_kept(ran: Ran, name: str) -> bool:
-    """Whether a name holds what backward was given, or what forward kept."""
+    """Return whether a name holds what backward was given, or what forward kept."""
     given = name in [one.arg for one in ran.tree.args.args] or name.startswith("self.")
     return given or not name.rpartition(".")[2].startswith(("d", "grad"))
 

@@ -191,7 +191,7 @@ class _Itself:
 
 
 def signature(value: Any) -> Any:
-    """What tells values apart: the same for equal ones."""
+    """Return a signature that is the same for equal values."""
     if isinstance(value, numpy.ndarray):
         if value.dtype.kind == "O":
             return _Itself(value)

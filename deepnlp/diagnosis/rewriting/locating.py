@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis.derivatives import summed
 from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.mistakes.table import phrase
@@ -25,7 +26,6 @@ from deepnlp.diagnosis.rewriting.backward import Backward, backward_of
 from deepnlp.diagnosis.rewriting.functions import Ran, ran_of
 from deepnlp.diagnosis.rewriting.slots import statements
 from deepnlp.diagnosis.trace import Trace
-from deepnlp.gradcheck.numeric import HostArray
 
 CLOSE = 1e-7
 MOST_LINES, MOST_BESIDE = 8, 5
@@ -36,7 +36,7 @@ _GRADIENT_OF = re.compile(r"^(?:d|grad_?|g_|delta_?)_?(.+)$")
 
 @dataclass(eq=False)
 class Note:
-    """What a statement of backward stored or returned.
+    """A value that a statement of backward stored or returned.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Note:
 
     @property
     def is_handed_on(self) -> bool:
-        """Whether the statement only takes apart, or names again, arrays that there are."""
+        """True if the statement only takes apart, or renames, arrays that exist already."""
         node = self.statement
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name | ast.Attribute):
             return False
@@ -74,7 +74,7 @@ class Note:
 
     @property
     def is_part(self) -> bool:
-        """Whether it was stored in a part of something, or added to it."""
+        """True if the value was stored in a part of something, or added to it."""
         return "[" in self.name or isinstance(self.statement, ast.AugAssign | ast.Expr)
 
     @property
@@ -84,13 +84,13 @@ class Note:
 
     @property
     def of(self) -> str:
-        """What it is the gradient of, by its name: ``"W"`` for ``"self.dW"``; may be empty."""
+        """The variable of the gradient, by name: ``"W"`` for ``"self.dW"``; may be empty."""
         found = _GRADIENT_OF.match(self.base.rpartition(".")[2])
         return found.group(1) if found else ""
 
 
 class Located:
-    """What is right and what is wrong in a backward.
+    """The right and the wrong values in a backward.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Located:
                 note.verdict = False
 
     def _end_of(self, name: str) -> Note | None:
-        """What stored a wrong gradient, by its value or its name."""
+        """Find the statement that stored a wrong gradient, by its value or its name."""
         wrong, bare = self.problem.wrong[name], name.rpartition(".")[2]
         held, back = _numbers(wrong), self.notes[::-1]
         alike = [n for n in back if n.of == bare]
@@ -263,7 +263,7 @@ def _stored_at(problem: Problem, name: str, reason: str) -> str:
 
 
 def located_in(problem: Problem) -> Located:
-    """What is right and wrong in the backward of a problem, found out once."""
+    """Locate what is right and wrong in the backward of a problem, once."""
     found: Located = problem.recall("located", lambda: Located(problem))
     return found
 
@@ -272,7 +272,7 @@ def located_in(problem: Problem) -> Located:
 
 
 def _notes(backward: Backward) -> list[Note]:
-    """What the statements store while backward is evaluated once."""
+    """Return the values that the statements store while backward is evaluated once."""
     notes: list[Note] = []
     trees = {id(ran.tree): ran for ran in backward.ran}
     evaluator = backward.evaluator
@@ -355,7 +355,7 @@ def _stored(statement: ast.stmt) -> list[Any]:
 
 
 def _read(statement: ast.AST) -> dict[str, ast.AST]:
-    """What a statement reads, by name, with its target where this is changed."""
+    """Return the names that a statement reads, with its target where this is changed."""
     whole: list[Any] = [statement]
     if isinstance(statement, ast.Assign):
         slices = [n.slice for t in statement.targets for n in ast.walk(t)
@@ -403,7 +403,7 @@ def _named(trace: Trace) -> dict[tuple[str, tuple[int, ...]], list[HostArray]]:
 
 
 def _is_among(rows: HostArray, array: HostArray) -> bool:
-    """Whether a row holds the numbers of an array in the same order, or transposed."""
+    """Return whether a row holds the numbers of an array in the same order, or transposed."""
     limit = CLOSE * float(numpy.abs(array).max())
     for flat in (array.ravel(), array.T.ravel())[: max(array.ndim, 1)]:
         near = rows[numpy.abs(rows[:, 0] - flat[0]) <= limit]  # most rows differ at once
@@ -413,7 +413,7 @@ def _is_among(rows: HostArray, array: HostArray) -> bool:
 
 
 def _holds(numbers: HostArray, array: HostArray) -> bool:
-    """Whether all entries but zeros are among numbers that are sorted."""
+    """Return whether all entries but zeros are among numbers that are sorted."""
     entries = array[array != 0]
     if not numpy.isfinite(entries).all():
         return False

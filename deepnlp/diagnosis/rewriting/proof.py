@@ -1,4 +1,4 @@
-"""Whether a repair holds for other numbers, and for other shapes where the code allows them.
+"""Proof of a repair: with other numbers, and with other shapes where the code allows them.
 
 With few numbers a wrong line can be right by chance: ``A.shape[1]`` and ``b.shape[1]`` may be equal
 here. So the inputs and weights are changed, and the inputs made longer by two along an axis; each
@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis.evaluating.evaluator import Evaluator
 from deepnlp.diagnosis.problem import Problem, elsewhere
 from deepnlp.diagnosis.rewriting.trials import Trials
-from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Input
 
@@ -41,7 +41,7 @@ class Proof:
         self.problem, self._evaluator = problem, evaluator
 
     def holds(self, names: set[str]) -> bool:
-        """Whether the gradients of some variables are right with the change that is applied."""
+        """Return whether the gradients of some variables are right with the applied change."""
         for setting in self._settings:
             try:
                 setting.trials.run()
@@ -89,7 +89,7 @@ class Setting:
                 self.is_usable = False
 
     def is_right(self, name: str) -> bool:
-        """Whether the last backward gave the slope along a direction."""
+        """Return whether the last backward gave the slope along a direction."""
         found: HostArray = self.trials.gradient(name)
         direction = self._directions[name]
         if found.shape != direction.shape:

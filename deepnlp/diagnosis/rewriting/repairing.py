@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis.evaluating.evaluator import Frame
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.backward import backward_of
@@ -37,7 +38,6 @@ from deepnlp.diagnosis.rewriting.telling import guess_of
 from deepnlp.diagnosis.rewriting.trials import MORE, Trials
 from deepnlp.diagnosis.rewriting.values import Value, values
 from deepnlp.gradcheck import causes as c
-from deepnlp.gradcheck.numeric import HostArray
 
 TRACE = 1e-4
 """A difference no larger than this comes from a small constant, not from a wrong line."""
@@ -227,7 +227,7 @@ class Search:
             self._try_all(ran, make(ran, places, partial(self._values_of, number)))
 
     def _values_of(self, number: int) -> list[Value]:
-        """What a function could use."""
+        """Return the values that a function could use."""
         if number not in self._values:
             self._values[number] = values(self.ran[number], self.backward.forward)
         return self._values[number]
@@ -261,7 +261,7 @@ class Search:
                     break
 
     def _divides_safely(self, ran: Ran, change: Change) -> bool:
-        """Whether what a change divides by is never 0, or forward divides by it as well."""
+        """Return whether what a change divides by is never 0, or forward divides by it as well."""
         new = {text for _, put in change.puts for text in _divisors(put)}
         before = {text for slot, _ in change.puts for text in _divisors(slot.node)}
         values = [ran.value(text) for text in new - before]
@@ -272,7 +272,7 @@ class Search:
         )
 
     def _is_divisor(self, value: HostArray) -> bool:
-        """Whether forward divides by an array, or takes its logarithm; its sign may be another."""
+        """Return whether forward divides by an array, or takes its logarithm, up to its sign."""
         nodes = self.problem.trace.nodes if self.problem.trace is not None else []
         divisors = [node.arrays[-1] for node in nodes if node.op in _DIVIDING]
         return any(numpy.array_equal(abs(one).ravel(), abs(value).ravel()) for one in divisors)
@@ -344,7 +344,7 @@ _DIVIDING = ("divide", "reciprocal", "log", "log2", "log10", "log1p")
 
 
 def _divisors(node: Any) -> set[str]:
-    """What is divided by in a piece of code."""
+    """Return the divisors in a piece of code."""
     parts = ast.walk(node) if isinstance(node, ast.AST) else ()
     kinds = [one for one in parts if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div)]
     return {ast.unparse(one.right) for one in kinds}
@@ -432,7 +432,7 @@ class Screen:
 
 
 def _alike(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether numbers of these shapes can stand in each other's place."""
+    """Return whether numbers of these shapes can stand in each other's place."""
     return all(a == b or 1 in (a, b) for a, b in zip(shape[::-1], other[::-1]))
 
 
@@ -464,7 +464,7 @@ def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
 
 
 def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
-    """What forward computes on the way, as a factor or a divisor: ``/ np.sqrt(d)``."""
+    """Yield values of forward as factors or divisors: ``/ np.sqrt(d)``."""
     others = [one for one in own() if one.cost > 0]
     for statement in found:
         yield from inserted(ran, statement, others)

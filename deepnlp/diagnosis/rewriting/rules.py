@@ -18,7 +18,7 @@ _IGNORED = ("ctx", "kind", "type_comment")
 
 @dataclass(frozen=True)
 class Rule:
-    """What stands there, the mistake that it would be, a cost, and what could stand there."""
+    """A pattern of code, the mistake that it would be, a cost, and the code that may replace it."""
 
     pattern: Any
     cause: str
@@ -27,7 +27,7 @@ class Rule:
 
 
 def rewritten(kind: str, node: ast.AST) -> Iterator[tuple[Any, str, float]]:
-    """What could stand in place of a node: the trees, with a cause and a cost.
+    """Yield the trees that could replace a node, with a cause and a cost.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def _is_letter(node: Any) -> bool:
 
 
 def _matches(pattern: Any, node: Any, found: Found) -> bool:
-    """Whether a node is of the form of a pattern; notes what its letters stand for."""
+    """Return whether a node is of the form of a pattern; notes what its letters stand for."""
     if _is_letter(pattern):
         if not isinstance(node, ast.expr):
             return False

@@ -26,7 +26,7 @@ class Slot:
 
     @property
     def node(self) -> Any:
-        """What stands there."""
+        """The node at the place."""
         held = getattr(self.parent, self.field)
         return held if self.index is None else held[self.index]
 
@@ -168,7 +168,7 @@ class Above:
 
 
 def targets(node: ast.stmt) -> Iterator[Slot]:
-    """What a statement assigns to; the entries of a tuple one by one."""
+    """Return the targets of a statement; the entries of a tuple one by one."""
     found = []
     if isinstance(node, ast.Assign):
         found = [Slot(node, "targets", k) for k in range(len(node.targets))]
@@ -182,7 +182,7 @@ def targets(node: ast.stmt) -> Iterator[Slot]:
 
 
 def indices(node: ast.AST) -> set[int]:
-    """What stands in the brackets of a subscript, by ``id``; a condition there is no index."""
+    """Return the nodes in brackets of subscripts, by ``id``, without conditions."""
     inside = [i for n in ast.walk(node) if isinstance(n, ast.Subscript) for i in ast.walk(n.slice)]
     conditions = [one for one in inside if isinstance(one, ast.Compare)]
     return {id(i) for i in inside} - {id(i) for one in conditions for i in ast.walk(one)}
@@ -197,7 +197,7 @@ _GRADIENT = re.compile(r"(\w+\.)*[dg]\w*")
 
 
 def is_misplaced(tree: ast.FunctionDef, change: Change) -> bool:
-    """Whether it stores a value in what is no gradient, or moves the call of a base's backward."""
+    """Return whether a change stores into what is no gradient, or moves a base's backward."""
     if any(isinstance(new, ast.stmt) and "super()" in ast.unparse(new) for _, new in change.puts):
         return len(change.puts) > 1
     given = {one.arg for one in tree.args.args}

@@ -119,7 +119,7 @@ def _of_replacement(ran: Ran, statement: Slot, slot: Slot, old: str, new: str, v
 
 
 def _is_monotone(one: Any, other: Any) -> bool:
-    """Whether an array is an increasing function of another, as an activation is of its input."""
+    """Return whether an array is an increasing function of another, like an activation."""
     if shape_of(one) != shape_of(other) or numpy.size(one) < 3:
         return False
     order = numpy.argsort(one, axis=None)
@@ -127,7 +127,7 @@ def _is_monotone(one: Any, other: Any) -> bool:
 
 
 def _is_sum_of_part(old: str, new: str) -> bool:
-    """Whether an expression is the sum of an array of which the other takes a part."""
+    """Return whether an expression is the sum of an array of which the other takes a part."""
     return ".sum(" in new and new.rpartition(".sum(")[0] in old
 
 
@@ -146,7 +146,7 @@ def _most(ran: Ran, slot: Slot) -> int | None:
 
 
 def _is_numeric(ran: Ran, text: str) -> bool:
-    """Whether an expression may stand for numbers, and not for a shape."""
+    """Return whether an expression may stand for numbers, and not for a shape."""
     value = ran.value(text)
     return value is UNKNOWN or shape_of(value) is not None
 
@@ -250,14 +250,14 @@ def _shapes_of(ran: Ran, statement: Slot, slot: Slot) -> list[tuple[int, ...]] |
 
 
 def _stands(shape: tuple[int, ...], shapes: list[tuple[int, ...]] | None) -> bool:
-    """Whether numbers of a shape can stand where there are such shapes."""
+    """Return whether numbers of a shape can stand where there are such shapes."""
     if shapes is None or shape in shapes[:1]:
         return True
     return shape != () and any(_fits(shape, one) for one in shapes[1:])
 
 
 def _fits(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether an array of a shape is broadcast to another."""
+    """Return whether an array of a shape is broadcast to another."""
     return shape == to or (
         len(shape) <= len(to) and all(a in (1, b) for a, b in zip(shape[::-1], to[::-1]))
     )
@@ -291,7 +291,7 @@ def inserted(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
 
 
 def _places(statement: Slot) -> Iterator[Slot]:
-    """What a statement assigns or returns, its terms, and the operands of its products and sums."""
+    """Yield what a statement assigns or returns, its terms, and operands of products and sums."""
     node = statement.node
     is_call = isinstance(node, ast.Expr)
     if not isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr) or not node.value:
@@ -323,7 +323,7 @@ def _places(statement: Slot) -> Iterator[Slot]:
 
 
 def _adds_to_target(node: Any) -> bool:
-    """Whether it is ``x.grad = x.grad + dx``, of which x.grad is no part of dx."""
+    """Return whether a statement is ``x.grad = x.grad + dx``: x.grad is then no part of dx."""
     is_sum = isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add)
     names = map(ast.unparse, getattr(node, "targets", ()))
     return is_sum and ast.unparse(node.value.left) in names

@@ -93,7 +93,7 @@ def _lines(change: Change) -> list[int]:
 
 
 def _moved(change: Change) -> str:
-    """What a change says that moves a statement into a loop, or behind it."""
+    """Return the words for a change that moves a statement into a loop, or behind it."""
     puts = [(slot.node, new) for slot, new in change.puts if isinstance(new, ast.stmt)]
     if puts and isinstance(puts[0][0], ast.For) and isinstance(puts[0][1], ast.For | ast.If):
         loop, inner = puts[0][0], puts[0][1].body[-1]

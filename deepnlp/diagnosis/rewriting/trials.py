@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis.evaluating.evaluator import Evaluator
 from deepnlp.diagnosis.evaluating.guard import RefusedError
 from deepnlp.diagnosis.evaluating.snapshot import Snapshot
 from deepnlp.diagnosis.problem import distance
-from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
 
 MORE = 10_000
@@ -54,7 +54,7 @@ class Trials:
         self._most = 4 * (evaluator.guard.steps - before) + MORE
 
     def _evaluate(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        """What a function of the learner gives."""
+        """Return the value of a function of the learner."""
         return self.evaluator.guard.call(function, list(args), options)
 
     def run(self) -> None:
@@ -76,7 +76,7 @@ class Trials:
         subject._hand_over(self._caller.backward(subject._output_gradients()))
 
     def gradient(self, name: str) -> HostArray:
-        """What the last backward gave for a variable."""
+        """Return the last backward's gradient of a variable."""
         variable = self.subject.variables[name]
         found = variable.grad()
         if isinstance(found, numpy.ndarray) and name not in self.subject.means:
@@ -84,12 +84,12 @@ class Trials:
         return self.subject._as_host(name, found, variable.get())
 
     def gives(self, gradients: dict[str, HostArray]) -> bool:
-        """Whether the last backward gave these."""
+        """Return whether the last backward gave these."""
         return all(distance(self.gradient(n), one) <= 1e-9 for n, one in gradients.items())
 
 
 def gives_both(subject: Subject) -> bool:
-    """Whether one function gives the outputs and their gradients; known after a forward."""
+    """Return whether one function gives the outputs and their gradients; known after a forward."""
     caller = subject.caller
     is_engine = getattr(caller, "is_engine", False)
     return caller.code.backward is None and not is_engine and not callable(caller._results[-1])

@@ -1,4 +1,4 @@
-"""What could stand in a place of a backward: names, and parts of its own code and of forward's."""
+"""Candidates for a place of a backward: names, and parts of its own code and of forward's."""
 
 import ast
 import copy
@@ -49,12 +49,12 @@ class Value:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Of its value."""
+        """The shape of the value."""
         return numpy.shape(self.value)
 
 
 def values(ran: Ran, forward: list[Ran]) -> list[Value]:
-    """What a function could use, each value once, the simplest expression for it."""
+    """Return the values that a function could use, each once, by its simplest expression."""
     found: dict[Any, Value] = {}
     in_numbers = not any(map(numpy.ndim, ran.scope.values()))  # in an engine of single numbers
 

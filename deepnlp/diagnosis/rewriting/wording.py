@@ -1,4 +1,4 @@
-"""What a change of a statement says about the mistake in it: a cause, and words for it."""
+"""The cause that a change of a statement points to, and words for it."""
 
 import ast
 import re
@@ -33,7 +33,7 @@ _MOVES = ("transpose", "swapaxes", "moveaxis", "rollaxis")
 
 @dataclass
 class Setting:
-    """What is known around a change.
+    """The setting of a change.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ def _zeroed(found: Difference) -> ast.expr | None:
 
 
 def _is_one(node: Any) -> bool:
-    """Whether it is a 1, or an array of ones."""
+    """Return whether a value is 1, or an array of ones."""
     is_one = isinstance(node, ast.Constant) and node.value == 1
     return is_one or function_name(node) in ("ones", "ones_like")
 
@@ -280,7 +280,7 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
 
 
 def _is_reversal(old: ast.expr, new: ast.expr) -> bool:
-    """Whether one index counts from the end what the other counts from the beginning."""
+    """Return whether one index counts from the end what the other counts from the beginning."""
     return any(
         isinstance(one, ast.BinOp)
         and isinstance(one.op, ast.Sub)
@@ -290,7 +290,7 @@ def _is_reversal(old: ast.expr, new: ast.expr) -> bool:
 
 
 def _lacks_exponent(found: Difference) -> bool:
-    """Whether a number is that of ``k * x**3``, and not that of its derivative ``3 * k * x**2``."""
+    """Return whether a number is that of ``k * x**3``, not of its derivative ``3 * k * x**2``."""
     parent, name = found.above[-1] if found.above else (None, "")
     if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mult):
         return False
@@ -303,7 +303,7 @@ def _lacks_exponent(found: Difference) -> bool:
 
 
 def _is_one_step(old: Any, new: Any, loops: Collection[str]) -> bool:
-    """Whether one entry of an array stands for those of all rounds: ``hs[:, -1]``, ``hs[:, t]``."""
+    """Return whether an entry stands for those of all rounds: ``hs[:, -1]``, ``hs[:, t]``."""
     if not isinstance(old, ast.Subscript) or not isinstance(new, ast.Subscript):
         return False
     names = [{n.id for n in ast.walk(one.slice) if isinstance(n, ast.Name)} for one in (old, new)]
@@ -332,7 +332,7 @@ def _turned(old: ast.expr, new: ast.expr) -> tuple[ast.expr, str] | None:
 
 
 def _is_short(*nodes: ast.expr) -> bool:
-    """Whether it helps to quote expressions beside the lines that they are in."""
+    """Return whether expressions are short enough to be quoted beside their lines."""
     return all(len(ast.unparse(node)) <= 60 for node in nodes)
 
 
@@ -345,12 +345,12 @@ def _short(node: ast.AST) -> str:
 
 
 def _is_index(found: Difference) -> bool:
-    """Whether it stands in the brackets of a subscript."""
+    """Return whether a node stands in the brackets of a subscript."""
     return any(isinstance(node, ast.Subscript) and name == "slice" for node, name in found.above)
 
 
 def _is_condition(found: Difference) -> bool:
-    """Whether it decides between cases: in a comparison, or the first argument of ``where``."""
+    """Return whether a node decides between cases: in a comparison, or in ``where``."""
     for node, name in found.above:
         if isinstance(node, ast.Compare) or name == "test":
             return True
@@ -360,12 +360,12 @@ def _is_condition(found: Difference) -> bool:
 
 
 def _is_axis(found: Difference) -> bool:
-    """Whether it is one of the axes that a function is given: ``expand_dims(x, (0, 1))``."""
+    """Return whether a node is an axis that a function is given: ``expand_dims(x, (0, 1))``."""
     return [type(node) for node, _ in found.above[-2:]] == [ast.Call, ast.Tuple]
 
 
 def _is_shape(found: Difference) -> bool:
-    """Whether it is an index of a shape, as in ``x.shape[-1]``."""
+    """Return whether a node is an index of a shape, as in ``x.shape[-1]``."""
     return any(
         isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(".shape")
         for node, _ in found.above
@@ -373,7 +373,7 @@ def _is_shape(found: Difference) -> bool:
 
 
 def _is_linear(found: Difference, scope: Mapping[str, Any]) -> bool:
-    """Whether a multiple of a part is a multiple of the whole term: it is in no exp or square."""
+    """Return whether a multiple of a part is one of the whole term: it is in no exp or square."""
     for node, name in found.above:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
             return is_number(node, scope)
@@ -387,12 +387,12 @@ def _is_linear(found: Difference, scope: Mapping[str, Any]) -> bool:
 
 
 def of_node(node: ast.AST) -> bool:
-    """Whether an expression is what a node of an engine holds: no constant, though one number."""
+    """Return whether an expression is a node of an engine: one number, but no constant."""
     return isinstance(node, ast.Attribute) and node.attr in (*DATA, *GRAD)
 
 
 def is_number(node: ast.AST, scope: Mapping[str, Any]) -> bool:
-    """Whether an expression is a single number, as far as its names tell."""
+    """Return whether an expression is a single number, as far as its names tell."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float)
     text = ast.unparse(node)
@@ -415,7 +415,7 @@ def is_number(node: ast.AST, scope: Mapping[str, Any]) -> bool:
 
 
 def is_slope(factor: ast.AST, product: ast.AST) -> bool:
-    """Whether a factor is made like the derivative of an activation: ``1 - y ** 2``, ``y (1 - y)``.
+    """Return whether a factor is like an activation's derivative: ``1 - y ** 2``, ``y (1 - y)``.
 
     Parameters
     ----------
@@ -439,7 +439,7 @@ def _operands(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_mask(node: ast.AST, scope: Mapping[str, Any]) -> bool:
-    """Whether its value holds zeros and one other number."""
+    """Return whether the value of a node holds zeros and one other number."""
     value = scope.get(ast.unparse(node))
     if not isinstance(value, numpy.ndarray) or value.size > 10_000:
         return False

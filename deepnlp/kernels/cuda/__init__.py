@@ -11,6 +11,7 @@ plain forms.
 from deepnlp.kernels.cuda.losses import softmax_nll, softmax_nll_backward
 from deepnlp.kernels.cuda.masks import dropout, dropout_backward
 from deepnlp.kernels.cuda.recurrent import gru_steps, lstm_steps, rnn_steps
+from deepnlp.kernels.cuda.scans import scan, scan_backward
 from deepnlp.kernels.cuda.weights import clip_all, update_all
 
 FORMS = {
@@ -20,6 +21,8 @@ FORMS = {
     "gru_steps": gru_steps,
     "lstm_steps": lstm_steps,
     "rnn_steps": rnn_steps,
+    "scan": scan,
+    "scan_backward": scan_backward,
     "softmax_nll": softmax_nll,
     "softmax_nll_backward": softmax_nll_backward,
     "update_all": update_all,

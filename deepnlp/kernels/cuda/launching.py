@@ -8,6 +8,8 @@ from typing import Any
 
 from deepnlp.backend import Array, xp
 
+cupy: Any = xp  # as it is wherever a kernel of this folder is launched
+
 REALS = {"f": "float", "d": "double"}
 """Names in C of the number types that there are kernels for, by NumPy's letter."""
 
@@ -50,7 +52,7 @@ class Gpu:
     @cached_property
     def room(self) -> tuple[int, int]:
         """How many blocks are surely there at once, and bytes of shared memory for each."""
-        has = xp.cuda.Device().attributes
+        has = cupy.cuda.Device().attributes
         return has["MultiProcessorCount"], has["MaxSharedMemoryPerBlockOptin"]
 
     def launch(
@@ -71,7 +73,7 @@ class Gpu:
         """
         kernel = self._kernels.get((name, letter))
         if kernel is None:
-            raw_module = xp.RawModule  # keeps the compiled code, for each device and on disk
+            raw_module = cupy.RawModule  # keeps the compiled code, for each device and on disk
             module = raw_module(
                 code=source(name),
                 options=options(letter),
@@ -92,7 +94,7 @@ def pointers(*arrays: Array | None) -> tuple[int, ...]:
 
 
 def is_dense(array: Any, letter: str) -> bool:
-    """Whether a kernel can take an array: on the backend, of that number type, in C order."""
+    """Return whether a kernel can take an array: on the backend, of that type, in C order."""
     return (
         type(array) is xp.ndarray and array.dtype.char == letter and bool(array.flags.c_contiguous)
     )

@@ -13,7 +13,7 @@ MASK_LEVELS = 1 << 16  # a mask compares integers of 16 bits
 
 
 class Mask(NamedTuple):
-    """What determines a mask."""
+    """The numbers that determine a mask."""
 
     shape: tuple[int, ...]
     key: int

@@ -69,10 +69,10 @@ def _launches(rows: Sequence[_Row], most: int) -> Iterator[tuple[Any, int]]:
         weights["count"] = len(some)
         blocks = 0
         for k, (W, g, kept, size, scalars) in enumerate(some):
-            own = min(-(-size // (4 * BLOCK)), most)
+            of_weight = min(-(-size // (4 * BLOCK)), most)
             padded = scalars + (0.0,) * (7 - len(scalars))
-            weights["list"][0, k] = (W, g, kept, size, blocks, own, padded)
-            blocks += own
+            weights["list"][0, k] = (W, g, kept, size, blocks, of_weight, padded)
+            blocks += of_weight
         yield weights, blocks
 
 

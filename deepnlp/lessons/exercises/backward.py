@@ -63,9 +63,9 @@ def check_backward(
     if isinstance(gradients, list):
         layer.__class__ = _with_a_tuple(type(layer))
     report = check_gradients(layer, *inputs)
-    found = {row.name for row in report.rows if row.note != NO_GRADIENT}
-    missing = [f"d{name}" for name in weights if name not in found]
-    if missing and not any(name.startswith("params") for name in found):
+    checked = {row.name for row in report.rows if row.note != NO_GRADIENT}
+    missing = [f"d{name}" for name in weights if name not in checked]
+    if missing and not any(name.startswith("params") for name in checked):
         text = f"backward left no {', '.join(missing)}. Is it set in backward, and spelt so?"
         if all(hasattr(tried, gradient) for gradient in missing):
             names = ", ".join(f"self.{gradient[1:]}" for gradient in missing)
@@ -86,7 +86,7 @@ def check_backward(
 
 
 def gradient_of(layer: Any, name: str, index: int) -> Any:
-    """The gradient of a weight as readers keep it: dW, W.grad, grads["W"] or grads[0]."""
+    """Return the gradient of a weight as readers keep it: dW, W.grad, grads["W"] or grads[0]."""
     grads = getattr(layer, "grads", None)
     by_name = grads if isinstance(grads, dict) else {}
     in_order = grads[index] if isinstance(grads, list | tuple) and index < len(grads) else None
@@ -96,7 +96,7 @@ def gradient_of(layer: Any, name: str, index: int) -> Any:
 
 
 def if_ignored(ready: Any, dy: Any) -> Verdict | None:
-    """The verdict on a backward that gives the same whatever arrives; None on another.
+    """Return the verdict on a backward that gives the same whatever arrives; None on another.
 
     ``ready`` is a copy of the reader's layer from before its backward.
     """
@@ -120,7 +120,7 @@ def _ignored(layer: Any) -> Verdict:
 
 
 def _of_another_form(gradients: Any, inputs: list[Any]) -> Verdict | None:
-    """The verdict where backward does not give an array for each input, in their order."""
+    """Return the verdict where backward does not give an array for each input, in their order."""
     count = len(gradients) if isinstance(gradients, tuple | list) else 0
     if len(inputs) < 2:
         text = "backward gives a list; return dx itself, an array."
@@ -147,7 +147,7 @@ def _of_another_form(gradients: Any, inputs: list[Any]) -> Verdict | None:
 
 
 def _with_a_tuple(owner: type) -> type:
-    """The reader's class, whose backward gives several gradients as a tuple and not as a list."""
+    """Return the reader's class, with a tuple of gradients where its backward gives a list."""
 
     def backward(self: Any, dy: Any) -> tuple[Any, ...]:
         return tuple(owner.backward(self, dy))  # type: ignore[attr-defined]
@@ -156,15 +156,15 @@ def _with_a_tuple(owner: type) -> type:
 
 
 def _diagnosis(report: Report, hints: dict[str, str]) -> Verdict:
-    """The verdict on a wrong backward: the rows that are off, and the likeliest cause."""
-    found = report.to_dict()
-    wrong = [row["name"] for row in found["rows"] if not row["ok"]]
-    gradients = [row["name"] for row in found["rows"] if row["kind"] == "gradient"]
+    """Return the verdict on a wrong backward: the rows that are off, and the likeliest cause."""
+    facts = report.to_dict()
+    wrong = [row["name"] for row in facts["rows"] if not row["ok"]]
+    gradients = [row["name"] for row in facts["rows"] if row["kind"] == "gradient"]
     names = [name for name in wrong if name in gradients] or wrong
     right = [name for name in gradients if name not in wrong]
     off = f"Wrong: {', '.join(names)}." + (f" Right: {', '.join(right)}." if right else "")
-    if not found["causes"]:
+    if not facts["causes"]:
         return Verdict.wrong("error", off)
-    name, evidence, sentence = map(found["causes"][0].get, ("name", "evidence", "sentence"))
+    name, evidence, sentence = map(facts["causes"][0].get, ("name", "evidence", "sentence"))
     lines = [off, f"Likely cause: {name}: {evidence}.", sentence, hints.get(name)]
     return Verdict.wrong(name, "\n".join(filter(None, lines)))

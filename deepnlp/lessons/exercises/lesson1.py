@@ -9,7 +9,7 @@ from deepnlp.layers import Affine, Sigmoid, SoftmaxWithLoss, Tanh
 
 
 def after_steps(step: Any, x: Any, t: Any, steps: int) -> tuple[np.ndarray, Any]:
-    """The weights of a fresh model after some steps, and the loss that the last step gave."""
+    """Return the weights of a fresh model after some steps, and the loss of the last one."""
     rng, loss = np.random.default_rng(7), None
     model = Sequential(
         Affine.init(2, 4, rng, "float64"), Tanh(), Affine.init(4, 3, rng, "float64"), Sigmoid()
@@ -20,7 +20,7 @@ def after_steps(step: Any, x: Any, t: Any, steps: int) -> tuple[np.ndarray, Any]
 
 
 def train_step(model: Any, loss: Any, x: Any, t: Any, lr: float, reset: bool = True) -> Any:
-    """A step of training; without ``reset`` it adds to the gradients of the step before."""
+    """Return a step of training; without ``reset`` it adds to the gradients of the step before."""
     value = loss.forward(model.forward(x), t)
     if reset:
         model.zero_grad()

@@ -18,20 +18,20 @@ def flipped(array: HostArray) -> HostArray:
 
 
 def causal(e: HostArray, low: float = -np.inf, ahead: int = 0) -> HostArray:
-    """Scores (..., T, T) with ``low`` where s > t + ahead."""
+    """Return scores (..., T, T) with ``low`` where s > t + ahead."""
     t, s = np.indices(e.shape[-2:])
     return np.where(s <= t + ahead, e, low)
 
 
 def softmax_over(e: HostArray, axis: int) -> HostArray:
-    """A softmax over another axis."""
+    """Return a softmax over another axis."""
     return np.moveaxis(softmax(np.moveaxis(e, axis, -1)), -1, axis)
 
 
-def in_another_order(found: dict[str, Any], right: dict[str, HostArray]) -> bool:
-    """Whether the gradients are right, but not in this order."""
+def in_another_order(given: dict[str, Any], right: dict[str, HostArray]) -> bool:
+    """Return whether the gradients are right, but in another order."""
     orders = permutations(right.values())
-    return any(close(found, dict(zip(found, order, strict=True))) for order in orders)
+    return any(close(given, dict(zip(given, order, strict=True))) for order in orders)
 
 
 def joined(first: HostArray, second: HostArray) -> HostArray:
@@ -40,7 +40,7 @@ def joined(first: HostArray, second: HostArray) -> HostArray:
 
 
 def woven(first: HostArray, second: HostArray) -> HostArray:
-    """Pairs (..., m) side by side: (..., 2m)."""
+    """Return pairs (..., m) side by side: (..., 2m)."""
     return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
 
 

@@ -21,21 +21,21 @@ WORDS = {
 
 
 def if_any(values: list[Any]) -> list[Any] | None:
-    """A list of answers, or None where the first is none."""
+    """Return a list of answers, or None where the first is none."""
     return None if values[0] is None else values
 
 
-def pair_of(words: Any, weigh: bool = True, least: bool = False) -> Any:
-    """The most frequent pair of neighbours, by the counts of words or by kinds of words."""
+def pair_of(words: Any, weigh: bool = True, least: bool = False, by: Any = tuple) -> Any:
+    """Return the most frequent pair of neighbours, by the counts of words or by kinds of words."""
     counts: Counter[Any] = Counter()
     for word, count in words.items():
         for pair in pairwise(word):
-            counts[pair] += count if weigh else 1
+            counts[tuple(by(pair))] += count if weigh else 1
     return (min if least else max)(counts, key=lambda pair: counts[pair])
 
 
 def by_symbol(words: Any) -> Any:
-    """The two most frequent single tokens."""
+    """Return the two most frequent single tokens."""
     counts: Counter[str] = Counter()
     for word, count in words.items():
         counts.update({token: count * word.count(token) for token in set(word)})
@@ -43,18 +43,18 @@ def by_symbol(words: Any) -> Any:
 
 
 def from_the_right(word: Sequence[str], pair: Any) -> list[str]:
-    """Pairs joined from right to left."""
+    """Return pairs joined from right to left."""
     return merge(word[::-1], pair[::-1], pair[0] + pair[1])[::-1]
 
 
 def first_only(word: Sequence[str], pair: Any) -> list[str]:
-    """The first pair joined alone."""
+    """Return the first pair joined alone."""
     at = next((k for k, both in enumerate(pairwise(word)) if both == pair), None)
     return [*word] if at is None else [*word[:at], pair[0] + pair[1], *word[at + 2 :]]
 
 
 def overlapping(word: Sequence[str], pair: Any) -> list[str]:
-    """Every pair joined, also those that share a token."""
+    """Return every pair joined, also those that share a token."""
     starts = [both == pair for both in pairwise(word)]
     kept = [
         pair[0] + pair[1] if start else token
@@ -65,13 +65,13 @@ def overlapping(word: Sequence[str], pair: Any) -> list[str]:
 
 
 def read_so_far(q: HostArray, k: HostArray, v: HostArray, scale: float = 0.5) -> HostArray:
-    """The outputs (T, d) of causal attention."""
+    """Return the outputs (T, d) of causal attention."""
     e = np.where(np.tri(len(q)), scale * q @ k.T, -np.inf)
     return softmax(e) @ v
 
 
 def chances(ids: HostArray, k: int, before: float = 1.0, order: int = 2) -> HostArray:
-    """The prediction (T, k) at each place from the counts so far, with some added to each."""
+    """Predict (T, k) at each place from the counts so far, with a constant added to each."""
     counts, rows = np.full((k, k), float(before)), []
     for t, i in enumerate(ids):
         if t and order == 2:

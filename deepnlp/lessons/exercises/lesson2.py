@@ -24,7 +24,7 @@ def count(
 
 
 def lengths(M: HostArray, axis: int = 1) -> HostArray:
-    """The lengths of the rows (n, 1), or of the columns (1, m)."""
+    """Return the lengths of the rows (n, 1), or of the columns (1, m)."""
     return np.asarray(np.linalg.norm(M, axis=axis, keepdims=True))
 
 
@@ -34,7 +34,7 @@ def ones_on_the_diagonal(M: Any) -> Any:
 
 
 def settled(W: Any) -> Any:
-    """Vectors with each column turned so that its entry of largest size is positive."""
+    """Return vectors with each column turned so that its entry of largest size is positive."""
     M = numbers(W)
     if M is None or M.ndim != 2:
         return W
@@ -47,7 +47,7 @@ def analogies(
     table: HostArray,
     factors: tuple[int, int, int] = (-1, 1, 1),
 ) -> list[int]:
-    """The nearest word of the table to the sum of a, b and c times their factors, but for these."""
+    """Find the word nearest to the sum of a, b and c times their factors, except for these."""
     answers = []
     for question in questions:
         scores = table @ (np.array(factors) @ vectors[question])

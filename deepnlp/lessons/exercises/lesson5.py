@@ -27,7 +27,7 @@ def truncated(
     without: str = "",
     carry: str = "",
 ) -> dict[str, HostArray]:
-    """Gradients of a TimeRNN that stop at the starts of windows.
+    """Return gradients of a TimeRNN that stop at the starts of windows.
 
     These steps may be taken ``without`` the "state" before them, or the whole "step" be left out;
     without the "start" of zeros the last state stands before step 0. What the next step passes
@@ -48,7 +48,7 @@ def truncated(
 
 
 def gradients(layer: Any, dx: Any) -> dict[str, Any]:
-    """What a layer's backward gave, and what it has set."""
+    """Return the gradients that a layer's backward returned and set."""
     return {"dx": dx, **{name: getattr(layer, name, None) for name in ("dWx", "dWh", "db")}}
 
 
@@ -58,18 +58,18 @@ class CountingLM(SimpleRNNLM):
     read = 0
 
     def logits(self, ids: Any) -> Any:
-        """Scores (N, T, V) of the next ids."""
+        """Return scores (N, T, V) of the next ids."""
         self.read += int(np.size(ids))
         return super().logits(asarray(ids))
 
     def step(self, ids: Any, state: Any = None) -> Any:
-        """Scores (N, V) after one id, and the state."""
+        """Return scores (N, V) after one id, and the state."""
         self.read += int(np.size(ids))
         return super().step(ids, state)
 
 
 def dreamer() -> CountingLM:
-    """A small model with large random weights, whose likeliest words depend on the whole past."""
+    """Make a small model with large weights, whose likeliest words depend on the whole past."""
     rng = np.random.default_rng(512)
     model = CountingLM(vocab_size=12, embed_size=6, hidden_size=16, dtype="float64", rng=rng)
     for parameter in model.parameters():
@@ -78,7 +78,7 @@ def dreamer() -> CountingLM:
 
 
 def used(model: CountingLM) -> CountingLM:
-    """The model with a state of something else, its count at zero."""
+    """Return the model with a state of something else, its count at zero."""
     model.reset_state()
     model.logits(asarray([[7, 2, 9]]))
     model.read = 0
@@ -94,7 +94,7 @@ def continued(
     place: int = -1,
     best: Callable[[HostArray], Any] = np.argmax,
 ) -> list[int]:
-    """A continuation by the scores at a place of what was read last: the new id, or all again.
+    """Continue by the scores at a place of the last input: the new id, or all ids again.
 
     The state is reset "once", "never" or "always" before it reads.
     """
@@ -109,7 +109,7 @@ def continued(
 
 
 def slid(weights: Weights, x: HostArray, dhs: HostArray, steps: int) -> dict[str, HostArray]:
-    """Gradients in which each loss goes back over a number of steps and no further."""
+    """Return gradients in which each loss goes back over a number of steps and no further."""
     T, total = x.shape[1], dict[str, Any]()
     for t in range(T):
         only_t = np.where(np.arange(T)[:, None] == t, dhs, 0)

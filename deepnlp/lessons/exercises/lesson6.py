@@ -21,7 +21,7 @@ def run_cell(
     tell: Callable[..., Any] = lambda o, c: o * np.tanh(c),
     carry: float = 1.0,
 ) -> HostArray:
-    """The states (N, T, H) of an LSTM in which a part is another."""
+    """Return the states (N, T, H) of an LSTM in which a part is another."""
     h = c = np.zeros((len(x), Wh.shape[0]))
     states = []
     for t in range(x.shape[1]):
@@ -33,7 +33,7 @@ def run_cell(
 
 
 def order_of_gates(got: Any, Wx: HostArray, Wh: HostArray, b: HostArray, x: HostArray) -> str:
-    """The order of gates with which an LSTM gives these states, if it is another order."""
+    """Return the order of gates with which an LSTM gives these states, if it is another order."""
     H = Wh.shape[0]
     for order in ("fiog", "ifog", "figo", "iogf", "ofgi", "gfio", "fgio", "igfo"):
         columns = np.concatenate([np.arange(H) + H * order.index(gate) for gate in "ifgo"])

@@ -15,7 +15,7 @@ Rows = Sequence[Sequence[int]]
 
 
 def padded(rows: Rows, fill: int, front: bool = False) -> HostArray:
-    """The rows as one array, filled up at the end or in front."""
+    """Return the rows as one array, filled up at the end or in front."""
     T = max(map(len, rows))
     gaps = [[fill] * (T - len(row)) for row in rows]
     return np.array(
@@ -24,13 +24,13 @@ def padded(rows: Rows, fill: int, front: bool = False) -> HostArray:
 
 
 def holds(got: HostArray, rows: Rows, front: bool = False) -> bool:
-    """Whether an array has these rows, whatever stands in the padding."""
+    """Return whether an array has these rows, whatever stands in the padding."""
     want, counts = padded(rows, 0, front), padded([[1] * len(row) for row in rows], 0, front)
     return got.shape == want.shape and np.array_equal(got * counts, want)
 
 
 def without_padding(got: HostArray, rows: Rows) -> HostArray:
-    """The array with zeros where these rows have padding."""
+    """Return the array with zeros where these rows have padding."""
     counts = padded([[1] * len(row) for row in rows], 0)
     return got * counts if got.shape == counts.shape else got
 
@@ -52,7 +52,7 @@ class Reader:
         self.forced = rng.random((N, T)) < 0.5
 
     def step(self, ids: Any, state: Any) -> tuple[Any, Any]:
-        """Scores (N, V) after the ids (N,), and the next state."""
+        """Return scores (N, V) after the ids (N,), and the next state."""
         state = np.tanh(self.W[np.asarray(ids)] + state @ self.U)
         return state @ self.out, state
 
@@ -65,13 +65,13 @@ class Reader:
         begin: int = 1,
         best: Callable[[HostArray], HostArray] = lambda scores: scores.argmax(axis=1),
     ) -> HostArray:
-        """What is read where each choice is made after one thing, from a state that is kept."""
-        inputs, read, state, own = self.inputs, self.inputs.copy(), self.state, self.inputs[:, 0]
+        """Return the ids that are read if each choice follows one id and the state is kept."""
+        inputs, read, state, chosen = self.inputs, self.inputs.copy(), self.state, self.inputs[:, 0]
         for t in range(begin, inputs.shape[1]):
             before = {"read": read[:, t - 1], "target": inputs[:, t - 1], "now": inputs[:, t]}
-            scores, new = self.step((before | {"mark": inputs[:, 0], "own": own})[after], state)
-            state, last, own = (new if keep else state), own, best(scores)
-            read[:, t] = np.where(forced[:, t], inputs[:, t], last if late else own)
+            scores, new = self.step((before | {"mark": inputs[:, 0], "own": chosen})[after], state)
+            state, last, chosen = (new if keep else state), chosen, best(scores)
+            read[:, t] = np.where(forced[:, t], inputs[:, t], last if late else chosen)
         return read
 
 
@@ -80,18 +80,18 @@ class Reader:
 
 def beams() -> list[tuple[Any, ...]]:
     """Totals (k,), log_p (k, V), state and width of three steps."""
-    rng, found = np.random.default_rng(3), []
+    rng, cases = np.random.default_rng(3), []
     for k, width in ((3, 3), (1, 3), (4, 2)):
         totals = np.sort(-rng.exponential(0.4, size=k))[::-1]
         log_p = np.log(rng.dirichlet(np.full(6, 0.6), size=k))
-        found.append((totals, log_p, tuple(rng.standard_normal((2, k, 3))), width))
-    return found
+        cases.append((totals, log_p, tuple(rng.standard_normal((2, k, 3))), width))
+    return cases
 
 
 def stepped(
     answer: Any, totals: HostArray, log_p: HostArray, state: Any, width: int
 ) -> dict[str, Any]:
-    """The parts of an answer; of one with more rows where parents are no rows of the state."""
+    """Return the parts of an answer; of an input with more rows if parents are no rows."""
     names = ("totals", "ids", "parents", "state")
     try:
         return by_name(answer(totals, log_p, state, width), *names)
@@ -103,7 +103,7 @@ def stepped(
 
 
 def best_of(values: HostArray, width: int) -> HostArray:
-    """The places of the largest values in the flat array, the largest first."""
+    """Return the places of the largest values in the flat array, the largest first."""
     return np.argsort(-values, axis=None)[:width]
 
 

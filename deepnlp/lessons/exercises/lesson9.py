@@ -18,28 +18,28 @@ def transposed(array: HostArray) -> HostArray:
 
 
 def masked(e: HostArray, lengths: HostArray = LENGTHS, low: float = -np.inf) -> HostArray:
-    """Scores (N, T, S) with ``low`` in the padding."""
+    """Return scores (N, T, S) with ``low`` in the padding."""
     return np.where((np.arange(e.shape[2]) < lengths[:, None])[:, None], e, low)
 
 
 def scores(query: HostArray, memory: HostArray) -> list[HostArray]:
-    """Scores (N, T, S) as they are, and with -inf, -1e9 and 0 in the padding."""
+    """Return scores (N, T, S) as they are, and with -inf, -1e9 and 0 in the padding."""
     e = query @ transposed(memory)
     return [e, masked(e), masked(e, low=-1e9), masked(e, low=0)]
 
 
 def softmax_over(e: HostArray, axis: int) -> HostArray:
-    """A softmax over another axis."""
+    """Return a softmax over another axis."""
     return np.moveaxis(softmax(np.moveaxis(e, axis, -1)), -1, axis)
 
 
 def is_but_for_padding(got: Any, value: HostArray) -> bool:
-    """Whether this is the value but for what a mask has left: -inf, a number near it, or nan."""
+    """Return whether this is the value except under a mask: -inf, a number near it, or nan."""
     return np.shape(got) == value.shape and np.allclose(np.where(got > -1e3, got, value), value)
 
 
 def underflows(got: Any, hidden: HostArray, most: float) -> bool:
-    """Whether weights are nan where those less one maximum of the whole array are 0 / 0."""
+    """Return whether weights are nan where subtracting the array's maximum would give 0 / 0."""
     sums = np.exp(hidden - most).sum(axis=2, keepdims=True)
     return np.array_equal(np.isnan(got), np.broadcast_to(sums == 0, hidden.shape))
 
@@ -52,7 +52,7 @@ def real(got: Any) -> Any:
 
 
 def two_layers() -> list[TimeRNN]:
-    """Layers that read from left to right and from right to left, D = 3 and H = 4."""
+    """Return layers that read from left to right and from right to left, D = 3 and H = 4."""
     drawn = [np.random.default_rng(seed).standard_normal for seed in (89, 98)]
     weights = [(draw((3, 4)), 0.7 * draw((4, 4)), draw(4)) for draw in drawn]
     return [TimeRNN(*of_layer) for of_layer in weights]

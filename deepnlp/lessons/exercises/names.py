@@ -30,7 +30,7 @@ def draws(seed: int, *shapes: tuple[int, ...]) -> list[HostArray]:
 
 
 def gradient(layer: Any, name: str) -> Any:
-    """An attribute such as ``dW``, which backward should have set."""
+    """Return an attribute such as ``dW``, which backward should have set."""
     value = getattr(layer, name, None)
     if is_empty(value):
         raise RefusedError(Verdict.empty(f"after backward there is no {name}"))
@@ -38,18 +38,18 @@ def gradient(layer: Any, name: str) -> Any:
 
 
 def by_name(answer: Any, *names: str) -> dict[str, Any]:
-    """The parts of an answer by name."""
+    """Return the parts of an answer by name."""
     return dict(zip(names, parts(answer, *names), strict=True))
 
 
 def forwarded(layer: Any, *inputs: Any) -> Any:
-    """The layer itself, after its forward."""
+    """Return the layer itself, after its forward."""
     layer.forward(*inputs)
     return layer
 
 
 def memory(work: Callable[[], Any]) -> int:
-    """The most bytes that some work holds at a time."""
+    """Return the most bytes that some work holds at a time."""
     tracemalloc.start()
     work()
     _, most = tracemalloc.get_traced_memory()
@@ -58,7 +58,7 @@ def memory(work: Callable[[], Any]) -> int:
 
 
 def scattered(like: HostArray, ids: HostArray, each: HostArray) -> HostArray:
-    """The sum (V, D) of rows ``each`` at their ids, in the shape of ``like``."""
+    """Return the sum (V, D) of rows ``each`` at their ids, in the shape of ``like``."""
     total = np.zeros_like(like)
     np.add.at(total, ids, each)
     return total
@@ -72,13 +72,13 @@ def overwritten(like: HostArray, ids: HostArray, each: HostArray) -> HostArray:
 
 
 def whole_numbers(value: Any) -> HostArray | None:
-    """An array of integers, or None if it is none."""
-    found = numbers(value, None)
-    return found if found is not None and found.ndim and found.dtype.kind in "iu" else None
+    """Return an array of integers, or None if it is none."""
+    array = numbers(value, None)
+    return array if array is not None and array.ndim and array.dtype.kind in "iu" else None
 
 
 def numbers(value: Any, kind: type | None = float) -> HostArray | None:
-    """An array of numbers, or None if it cannot be one."""
+    """Return an array of numbers, or None if it cannot be one."""
     try:
         return np.asarray(value, dtype=kind)
     except (TypeError, ValueError):

@@ -43,7 +43,7 @@ class Exercise:
 
 
 def exercises_of(lesson: int | str) -> list[Exercise]:
-    """The exercises of a lesson, or of a module beside which they stand, in order.
+    """Return the exercises of a lesson, or of a module beside which they stand, in order.
 
     Raises
     ------
@@ -97,7 +97,7 @@ class _TooLongError(BaseException):
 
 
 def _within(seconds: float, work: Callable[[], Verdict]) -> Verdict:
-    """The result of a function of Python, ended by an error of this thread after some seconds."""
+    """Return a function's result; after some seconds an error in this thread ends it."""
     error = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_TooLongError)
     timer = threading.Timer(seconds, ctypes.pythonapi.PyThreadState_SetAsyncExc, error)
     timer.daemon = True
@@ -110,7 +110,7 @@ def _within(seconds: float, work: Callable[[], Verdict]) -> Verdict:
 
 
 def _shown(report: str, verdict: Verdict, name: str) -> str:
-    """A report as its stream can show it: with a sign, in colour, and how many are right.
+    """Return a report as its stream can show it: with a sign, in colour, and how many are right.
 
     Where a lesson is built, it stays as it is.
     """
@@ -135,7 +135,7 @@ PLAIN = str.maketrans("★✓✗○", "*+-o")  # for a console without these sig
 
 
 def short_form() -> bool:
-    """Whether a lesson runs in its short form, with experiments cut down for a quick test.
+    """Return whether a lesson runs in its short form, with experiments cut down for a test.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def short_form() -> bool:
 
 
 def find_exercise(name: str) -> Exercise:
-    """The exercise of that name; a ValueError says which there are."""
+    """Return the exercise of that name; a ValueError says which there are."""
     if not isinstance(name, str):
         raise ValueError(f'the name of an exercise is a text: check("{name}", ...)')
     lesson, key = lesson_of(name), name.rpartition(":")[2]
@@ -161,7 +161,7 @@ def find_exercise(name: str) -> Exercise:
 
 
 def judge(name: str, answer: Any, backward: Backward = check_code) -> Verdict:
-    """The verdict on an answer, without a limit of time; nothing is printed.
+    """Return the verdict on an answer, without a limit of time; nothing is printed.
 
     ``backward`` checks the gradients of a layer, as for :func:`check_table`.
     """
@@ -186,10 +186,14 @@ _LIBRARIES = [Path(str(module.__file__)).parent for module in (deepnlp, np)]
 
 
 def _describe(error: Exception) -> str:
-    """An error in one sentence, with the reader's own line that raised it."""
+    """Return an error in one sentence, with the reader's own line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if not any(map(Path(f.filename).is_relative_to, _LIBRARIES))]
-    where = f" In {own[-1].name}: {own[-1].line}" if own and own[-1].line else ""
+    of_reader = [f for f in frames if not any(map(Path(f.filename).is_relative_to, _LIBRARIES))]
+    where = (
+        f" In {of_reader[-1].name}: {of_reader[-1].line}"
+        if of_reader and of_reader[-1].line
+        else ""
+    )
     return f"It raises {type(error).__name__}: {error}.{where}"
 
 

@@ -84,7 +84,7 @@ Backward = Callable[[Any, Any, Table, Names, Names], Verdict]
 
 
 def lesson_of(name: str) -> int | str:
-    """The lesson of an exercise, 0 where there is none, or the module beside which it stands.
+    """Return the lesson of an exercise, 0 if there is none, or the module of its table.
 
     >>> lesson_of("6.3"), lesson_of("my.course:6.3")
     (6, 'my.course')
@@ -96,7 +96,7 @@ def lesson_of(name: str) -> int | str:
 
 @cache
 def tables_of(lesson: int | str) -> dict[str, Table]:
-    """The exercises of a lesson, or beside a module, by name; none if there is no file of them."""
+    """Read the exercises of a lesson, or of a module, by name; none if there is no file."""
     if isinstance(lesson, str):
         file = Path(str(import_module(lesson).__file__)).with_suffix(".toml")
     else:
@@ -106,7 +106,7 @@ def tables_of(lesson: int | str) -> dict[str, Table]:
 
 @cache
 def names_of(lesson: int | str) -> Names:
-    """What the expressions of a lesson may use besides what they assign."""
+    """Return the names that the expressions of a lesson may use."""
     module = lesson if isinstance(lesson, str) else f"{PACKAGE}.lesson{lesson}"
     return vars(common) | (vars(import_module(module)) if util.find_spec(module) else {})
 
@@ -169,9 +169,9 @@ def check_table(name: str, answer: Any, backward: Backward = check_code) -> Verd
     mistakes = [entry for step in reversed(steps) for entry in _mistakes(step).items()]
     say = {key: mistake["says"] for key, mistake in mistakes if "says" in mistake}
     changed: list[bool] = []
-    own: Names = {"answer": _given_copies(answer, changed), "verdict": Verdict.right()}
+    given: Names = {"answer": _given_copies(answer, changed), "verdict": Verdict.right()}
     for case in table.get("cases", [""]):
-        names = names_of(lesson_of(name)) | own
+        names = names_of(lesson_of(name)) | given
         _execute(case, names)
         for step in steps:
             verdict = names["verdict"] = _check_step(step, names, say, backward)
@@ -188,7 +188,7 @@ def _table(name: str) -> Table:
 
 
 def _mistakes(step: Table) -> dict[str, Table]:
-    """The mistakes of a step, and those of other exercises with their values put into a form."""
+    """Return the mistakes of a step, with those of other exercises whose form it uses."""
     mistakes = dict(step.get("wrong", {}))
     kind = "line" if "lines" in step else "value"
     for name, form in step.get("borrows", {}).items():
@@ -199,7 +199,7 @@ def _mistakes(step: Table) -> dict[str, Table]:
 
 
 def _check_step(step: Table, names: Names, say: dict[str, str], backward: Backward) -> Verdict:
-    """The verdict of a step; that of the steps before where it only asks for mistakes."""
+    """Return the verdict of a step; that of the steps before where it only asks for mistakes."""
     _execute(step.get("given", ""), names)
     verdict = names["verdict"] = _compare(step, names, say, backward)
     if verdict.ok and "right" in step:
@@ -215,7 +215,7 @@ def _check_step(step: Table, names: Names, say: dict[str, str], backward: Backwa
 
 
 def _compare(step: Table, names: Names, say: dict[str, str], backward: Backward) -> Verdict:
-    """The verdict of a step before the mistakes are asked for."""
+    """Return the verdict of a step before the mistakes are asked for."""
     empty, name = step.get("empty"), step.get("name", "")
     if "layer" in step:
         layer = _evaluate(step["layer"], names)
@@ -237,13 +237,13 @@ def _compare(step: Table, names: Names, say: dict[str, str], backward: Backward)
 
 
 def right_of(step: Table, names: Names) -> Any:
-    """What is right; the lines that lead to it put their values into ``names``."""
+    """Compute the right value; the lines before it put their values into ``names``."""
     _execute(step.get("lines", ""), names)
     return _evaluate(step["right"], names)
 
 
 def _made(mistakes: dict[str, Table], step: Table, names: Names) -> Iterator[list[str]]:
-    """The mistakes that an answer may have made, two of them together where these are lines."""
+    """Yield the mistakes that an answer may have made; where they are lines, two together."""
 
     def is_got(value: Any) -> bool:
         return close(names["got"], value, step.get("tolerance", 1e-6))
@@ -254,11 +254,11 @@ def _made(mistakes: dict[str, Table], step: Table, names: Names) -> Iterator[lis
             yield [key]
     lines = [(key, text) for key, of in mistakes.items() for text in _listed(of.get("line", []))]
     for made in [*combinations(lines, 1), *combinations(lines, 2)]:
-        own, texts = dict(names), [step["lines"], *(text for _, text in made)]
+        scope, texts = dict(names), [step["lines"], *(text for _, text in made)]
         by_target = {line.partition(" = ")[0]: line for text in texts for line in text.splitlines()}
         for line in by_target.values():
-            _execute(line, own)
-        if is_got(_evaluate(step["right"], own)):
+            _execute(line, scope)
+        if is_got(_evaluate(step["right"], scope)):
             yield list(dict.fromkeys(key for key, _ in made))
 
 
@@ -267,7 +267,7 @@ def _listed(value: str | list[str]) -> list[str]:
 
 
 def _given_copies(answer: Any, changed: list[bool]) -> Any:
-    """The answer, called with copies, so that it cannot change what it is compared with.
+    """Return the answer, called with copies, so that it cannot change what it is compared with.
 
     Whether a function has changed what it was given is noted in ``changed``.
     """
@@ -285,9 +285,9 @@ def _given_copies(answer: Any, changed: list[bool]) -> Any:
 
 
 def _with_arrays(values: Any) -> list[Any]:
-    """The values that are arrays, or have some."""
-    lists = [one if isinstance(one, tuple | list) else [one] for one in values]
-    return [one for one in lists if any(isinstance(part, np.ndarray) for part in one)]
+    """Return the values that are arrays, or have some."""
+    lists = [value if isinstance(value, tuple | list) else [value] for value in values]
+    return [value for value in lists if any(isinstance(part, np.ndarray) for part in value)]
 
 
 def _copied(value: Any) -> Any:

@@ -85,20 +85,20 @@ def compare_choice(got: Any, right: str, reasons: Mapping[str, str]) -> Verdict:
 
 
 def unpacked(got: Any) -> Any:
-    """An array as the tuple of its rows, for answers of several parts; others as they are."""
+    """Return an array as the tuple of its rows, for answers of several parts."""
     return tuple(got) if isinstance(got, np.ndarray) and got.ndim else got
 
 
 def close(got: Any, value: Any, tolerance: float = 1e-6) -> bool:
-    """Whether a value is made of numbers and equal to another, or several values by name are."""
+    """Return whether a value, or each of several by name, is numeric and close to another."""
     if isinstance(value, dict):
-        return all(close(got[key], one, tolerance) for key, one in value.items())
+        return all(close(got[key], part, tolerance) for key, part in value.items())
     have = _numbers(got)
     return have is not None and _close(have, np.asarray(asnumpy(value)), tolerance)
 
 
 def _numbers(got: Any) -> HostArray | None:
-    """The value as an array, or None if it is not made of numbers."""
+    """Return the value as an array, or None if it is not made of numbers."""
     try:
         have = np.asarray(float(got) if isinstance(got, Fraction) else asnumpy(got))
     except (TypeError, ValueError):
@@ -114,7 +114,7 @@ def _close(have: HostArray, want: HostArray, tolerance: float) -> bool:
 
 
 def _of_shape(have: HostArray, want: HostArray, name: str, tolerance: float) -> Verdict:
-    """The verdict on a value of another shape."""
+    """Return the verdict on a value of another shape."""
     shapes = f"{name} has shape {have.shape}, expected {want.shape}"
     for axes in itertools.permutations(range(have.ndim)) if have.ndim == want.ndim else ():
         if _close(have.transpose(axes), want, tolerance):
@@ -131,7 +131,7 @@ def _of_shape(have: HostArray, want: HostArray, name: str, tolerance: float) -> 
 
 
 def _of_value(have: HostArray, want: HostArray, name: str, tolerance: float) -> Verdict:
-    """The verdict on a wrong value of the right shape."""
+    """Return the verdict on a wrong value of the right shape."""
     if not np.all(np.isfinite(have)):
         return Verdict.wrong(NOT_A_NUMBER, f"{name} holds nan or infinity.")
     if not np.any(have):
@@ -163,7 +163,7 @@ def _amounts(have: HostArray, want: HostArray) -> dict[str, Any]:
     return {
         "row_sums": have.sum(axis=-1, keepdims=True) if has_shares else np.nan,
         "offset": offset,
-        "offset_text": ", ".join([*(f"{one:.3g}" for one in offset[:4]), "..."][: len(offset)]),
+        "offset_text": ", ".join([*(f"{x:.3g}" for x in offset[:4]), "..."][: len(offset)]),
         "factor": factor,
         "inverse": np.round(1 / factor),
     }

@@ -56,7 +56,7 @@ class Verdict(Outcome):
         return cls(False, EMPTY, f"Not yet: {seen}.")
 
     def failure(self) -> str:
-        """What is wrong: the text."""
+        """The text of what is wrong."""
         return self.text
 
     def _ipython_display_(self) -> None:
@@ -72,12 +72,12 @@ class RefusedError(Exception):
 
 
 def is_empty(answer: Any) -> bool:
-    """Whether there is no answer: None or an ellipsis."""
+    """Return whether there is no answer: None or an ellipsis."""
     return answer is None or answer is ...
 
 
 def parts(answer: Any, *names: str) -> tuple[Any, ...]:
-    """The parts of an answer that should have several, such as ``(dx, dh_prev)``.
+    """Return the parts of an answer that should have several, such as ``(dx, dh_prev)``.
 
     Parameters
     ----------

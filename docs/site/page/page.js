@@ -2,7 +2,7 @@
 const $ = (id) => document.getElementById(id);
 const settings = await (await fetch("settings.json")).json();
 let limit = settings.seconds; // after which a run is ended
-let worker, timer, editor;
+let frame, files, timer, editor;
 let running = false;
 let ready = false;
 
@@ -10,25 +10,47 @@ function say(text) {
   $("status").textContent = text;
 }
 
-// ---- the worker ------------------------------------------------------------------------------
+// ---- Python, in a frame of an origin of its own: code has none of this page's storage or network ----
 
-function start() {
+// Each file must have the hash that the page was built with, from wherever it comes.
+async function load() {
+  const named = Object.entries(settings.files).map(async ([address, integrity]) => {
+    const answer = await fetch(address, { integrity, credentials: "omit" });
+    if (!answer.ok) throw new Error(`${address} is not there`);
+    return [address.split("/").at(-1), await answer.arrayBuffer()];
+  });
+  return { ...Object.fromEntries(await Promise.all(named)), frame: await (await fetch("frame.html")).text() };
+}
+
+async function start() {
   ready = running = false;
   update();
-  worker = new Worker("worker.js", { type: "module" });
-  worker.onmessage = ({ data }) => {
-    if (data.kind === "ready") {
-      ready = true;
-      limit = Math.ceil(settings.seconds * Math.max(1, data.seconds / settings.first));
-      say("Ready");
-    } else if (data.kind === "loading") say(data.text);
-    else if (data.kind === "answer") finish(JSON.parse(data.answer), data.seconds);
-    else if (data.kind === "failed") say(`Python could not be loaded: ${data.text}`);
-    update();
-  };
-  worker.onerror = (event) => say(`Python could not be loaded: ${event.message || "no worker"}`);
-  worker.postMessage({ kind: "load", settings });
+  frame?.remove();
+  const made = (frame = document.createElement("iframe"));
+  try {
+    files ??= await load();
+  } catch (error) {
+    return say(`Python could not be loaded: ${error.message}`);
+  }
+  if (made !== frame) return; // it was started anew meanwhile
+  made.hidden = true;
+  made.setAttribute("sandbox", "allow-scripts");
+  made.srcdoc = files.frame;
+  made.onload = () => made.contentWindow.postMessage({ kind: "load", ...settings, files }, "*");
+  document.body.append(made);
 }
+
+window.addEventListener("message", ({ source, data }) => {
+  if (source !== frame?.contentWindow) return;
+  if (data.kind === "ready" && !ready) {
+    ready = true;
+    limit = Math.ceil(settings.seconds * Math.max(1, data.seconds / settings.first));
+    say("Ready");
+  } else if (data.kind === "loading" && !ready) say(data.text);
+  else if (data.kind === "answer" && running) finish(JSON.parse(data.answer), data.seconds);
+  else if (data.kind === "failed" && !ready) say(`Python could not be loaded: ${data.text}`);
+  update();
+});
 
 function update() {
   $("run").disabled = !ready || running;
@@ -42,12 +64,11 @@ function run() {
   editor.mark([]);
   say("Running …");
   timer = setTimeout(() => stop(`Stopped after ${limit} seconds: does a loop not end?`), 1000 * limit);
-  worker.postMessage({ kind: "check", code: editor.get() });
+  frame.contentWindow.postMessage({ kind: "check", code: editor.get() }, "*");
 }
 
 function stop(text) {
   clearTimeout(timer);
-  worker.terminate();
   show({ ok: null, text, marks: [], printed: "" });
   start();
   say(`${text} Python starts anew …`);
@@ -58,6 +79,7 @@ function finish(answer, seconds) {
   running = false;
   say(`Took ${seconds.toFixed(1)} seconds`);
   show(answer);
+  if (location.hash) start(); // what a link brought has no say in the next check
 }
 
 // ---- what was found --------------------------------------------------------------------------
@@ -165,9 +187,19 @@ async function codeOfLink() {
   if (!letters) return null;
   try {
     const bytes = Uint8Array.from(atob(letters.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-    return new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), bytes));
-  } catch {
-    say("This link is damaged: it holds no code");
+    const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
+    const decoder = new TextDecoder();
+    let code = "";
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      code += decoder.decode(part.value, { stream: true });
+      if (code.length > settings.longest) {
+        reader.cancel();
+        throw new Error(`it holds more than ${settings.longest} letters`);
+      }
+    }
+    return code + decoder.decode();
+  } catch (error) {
+    said = `This link is damaged: ${error.message?.startsWith("it holds") ? error.message : "it holds no code"}`;
     return null;
   }
 }
@@ -212,12 +244,14 @@ for (const [name, title] of Object.entries(settings.examples)) {
   button.onclick = () => open(name);
   $("examples").append(button);
 }
+let said = "";
 const linked = await codeOfLink();
 if (linked === null) await open(Object.keys(settings.examples)[0]);
 else editor.set(linked);
 window.addEventListener("hashchange", async () => {
   const code = await codeOfLink();
   if (code !== null) editor.set(code);
+  else say(said);
 });
 $("run").onclick = run;
 $("stop").onclick = () => stop("Stopped.");

@@ -1,4 +1,4 @@
-"""What the drawings share: a sheet of paper, words, circles, boxes, and arrows both ways."""
+"""Parts of the drawings: a sheet of paper, words, circles, boxes, and arrows both ways."""
 
 from math import hypot
 from typing import Any
@@ -47,7 +47,7 @@ def cell(axes: Axes, x: float, name: str, reads: str, face: str = "white") -> No
 
 
 def writes(axes: Axes, x: float, *texts: str) -> None:
-    """What a state predicts, above it, and the gradient that comes back."""
+    """Draw a state's prediction above it, and the gradient that comes back."""
     both_ways(axes, (x, RADIUS), (x, 0.88), 0.07)
     for k, text in enumerate(texts):
         word(axes, x, 1.04 + 0.23 * k, text)

@@ -207,7 +207,7 @@ class _Reader:
         self._node(name, last, operation=operation, sources=sources)
 
     def _is_only_a_term(self, source: Source) -> bool:
-        """Whether a sum without a letter of its own is used once, in another sum."""
+        """Return whether a sum without a letter of its own is used once, in another sum."""
         return " " in source.name and bool((self.uses[source.node.tickets] == 1).all())
 
     def _name(self, operation: str, names: list[str]) -> str:

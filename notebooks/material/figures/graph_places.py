@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepnlp.backend import asnumpy
+from deepnlp.backend import HostArray, asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import GRU, LSTM, RNN, SoftmaxWithLoss
-from material.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
+from material.figures.graph_of_tape import Node, Point, Source, graph_of
 
 STEP = 1.25  # inches from one operation of a chain to the next
 

@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from deepnlp.backend import asnumpy
+from deepnlp.backend import HostArray, asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import LSTM, Affine, MatMul, TimeLSTM
 from deepnlp.plots.style import BLUE, VERMILLION, arrow, sheet
 from material.figures.drawing import beside, box, disc, word
-from material.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
+from material.figures.graph_of_tape import Node, Point, Source, graph_of
 from material.figures.graph_places import PLANS, Picture, picture_of, road_of
 
 SYMBOLS = {
@@ -188,7 +188,7 @@ class _Drawing:
             self._label(axes, *last[::-1], text, VERMILLION, 1 - along)
 
     def _is_used_once(self, source: Source) -> bool:
-        """Whether the gradient that comes back here is the whole gradient of the variable."""
+        """Return whether the gradient that comes back here is the variable's whole gradient."""
         used = [other[::2] for node in self.picture.nodes for other in node.sources]
         return used.count(source[::2]) == 1
 
@@ -227,7 +227,7 @@ class _Drawing:
 
 
 def _is_variable(name: str) -> bool:
-    """Whether it is a name of an equation, and not an expression such as ``x Wx``."""
+    """Return whether it is a name of an equation, and not an expression such as ``x Wx``."""
     return re.fullmatch(r"[A-Za-z]+(_\w+)?", name) is not None
 
 

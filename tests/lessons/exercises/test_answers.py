@@ -2,16 +2,16 @@
 
 ``answers/lessonK.toml`` has for each exercise ``right`` answers in other styles than the solution,
 and ``wrong`` ones by the diagnosis that they should get; ``says`` has words of the sentence on it.
-Answers are Python expressions that may use the names below and those of ``answers/lessonK.py``,
-where answers of several lines stand.
+Answers are Python expressions that may use the names below and those of ``setup``, where answers of
+several lines stand.
 """
 
+import linecache
 import math
 import re
 import tomllib
 from fractions import Fraction
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -45,19 +45,23 @@ SHARED = {
 
 @cache
 def answers_of(lesson):
-    text = Path(__file__).with_name("answers").joinpath(f"lesson{lesson}.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    """Return the answers by exercise, and the names that they use."""
+    file = Path(__file__).with_name("answers").joinpath(f"lesson{lesson}.toml")
+    exercises, names = tomllib.loads(file.read_text("utf-8")), {"__name__": file.stem, **SHARED}
+    setup, place = exercises.pop("setup"), f"<{file.stem}>"
+    linecache.cache[place] = len(setup), None, setup.splitlines(True), place
+    exec(compile(setup, place, "exec"), names)
+    return exercises, names
 
 
 def evaluated(name, texts):
     """Pairs of a text and the answer."""
-    module = import_module(f"tests.lessons.exercises.answers.lesson{name.split('.')[0]}")
-    texts = [texts] if isinstance(texts, str) else texts
-    return [(text, eval(text, SHARED | vars(module))) for text in texts]
+    _, names = answers_of(int(name.split(".")[0]))
+    return [(text, eval(text, names)) for text in ([texts] if isinstance(texts, str) else texts)]
 
 
 def answers(name):
-    return answers_of(int(name.split(".")[0]))[name]
+    return answers_of(int(name.split(".")[0]))[0][name]
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -73,7 +77,7 @@ def test_the_lesson_asks_and_answers_every_exercise(lesson):
     names = [e.name for e in exercises_of(lesson)]
     assert list(exercise_cells(lesson, solution=False)) == names
     assert list(exercise_cells(lesson, solution=True)) == names
-    assert list(answers_of(lesson)) == names
+    assert list(answers_of(lesson)[0]) == names
     text = "".join(path.read_text(encoding="utf-8") for path in lesson_sources(lesson))
     for e in exercises_of(lesson):
         heading = rf"### {re.escape(e.heading)}( · further)?\n"
