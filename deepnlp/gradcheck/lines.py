@@ -101,7 +101,7 @@ class Lines:
         order = sorted(pairs, key=lambda name: last.get(_root(pairs[name]), -1))
         rounds = [n for one in body for n in ast.walk(one) if isinstance(n, ast.For)]
         passing = {name for one in rounds for name in names_of(one.target)[1]}
-        held = {id(eval(n, end)) for n in pairs if not n.isidentifier() and _root(n) in end}
+        held = {id(eval(n, end)) for n in pairs if n not in passing and _root(n) in end}
         known = [n for n in order if _root(n) in end]  # but a loop's name for what a list holds
         known = [n for n in known if n not in passing or id(end[n]) not in held]
         losses = [name for name in LOSSES if name in last and _is_loss(end.get(name))]
