@@ -106,7 +106,7 @@ def test_an_option_without_a_default_is_asked_for_when_it_is_needed() -> None:
 
 def test_an_option_that_several_components_share_says_which() -> None:
     groups = option_groups("lm")
-    assert groups["optimizer"]["momentum"].help.startswith("momentum, nesterov: ")
+    assert groups["optimizer"]["momentum"].help.startswith("momentum, nesterov, muon: ")
     assert not groups["optimizer"]["lr"].help.startswith("sgd")
     assert [*groups] == ["corpus", "model", "start", "optimizer", "schedule", "training"]
 
