@@ -1,7 +1,8 @@
 """Byte pairs, optimizer steps and Markov chains, for the exercises of lesson 11."""
 
+import tracemalloc
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -62,6 +63,16 @@ def overlapping(word: Sequence[str], pair: Any) -> list[str]:
         if start or not ended
     ]
     return kept
+
+
+def most_memory(work: Callable[[], Any]) -> int:
+    """Return the bytes that some work holds at most at a time."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def read_so_far(q: HostArray, k: HostArray, v: HostArray, scale: float = 0.5) -> HostArray:

@@ -41,10 +41,14 @@ def exercise_cells(lesson: int, solution: bool) -> dict[str, str]:
 
 @cache
 def imports_of(lesson: int) -> dict[str, Any]:
-    """The names after the first code cell of a lesson."""
+    """Return the names after the first code cell of a lesson, and what later cells import."""
     names: dict[str, Any] = {"__name__": "lesson"}
     for source in lesson_sources(lesson):
-        exec(code_cells(source)[0].source, names)
+        first, *others = code_cells(source)
+        exec(first.source, names)
+        nodes = [node for cell in others for node in ast.parse(cell.source).body]
+        imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+        exec(compile(ast.Module(imports, []), str(source), "exec"), names)
     return names
 
 
