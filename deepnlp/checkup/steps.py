@@ -410,7 +410,7 @@ def _is_value(one: Any, weight: Weight) -> bool:
 def _dead_units(p: Program) -> Seen:
     """Rows or columns of a weight that no batch moves, other than words that are not there."""
     moves = [numpy.abs(a) + numpy.abs(b) for a, b in zip(p.by_first, p.by_second, strict=True)]
-    inputs = [numbers(part) for b in p.pair for _, part in leaves(b[:1]) if hasattr(part, "dtype")]
+    inputs = [numbers(part) for b in p.pair for _, part in leaves(b[:1])]
     ids = {int(n) for x in inputs if x.dtype.kind in "iu" for n in x.ravel()}
     for weight, d in zip(p.weights, moves, strict=True):
         is_tiny = float(d.max(initial=0)) < 1e-5 * float(numpy.abs(weight.value()).max())
