@@ -283,6 +283,8 @@ def check_state(p: Program) -> Seen:
     """Whether something but the weights goes from batch to batch, and whether it should."""
     first, second = p.pair
     start = p.start
+    if p.is_late:
+        raise UntriedError("each update is made in the next step")
     p.reset()
     alone = p.take(second)
     p.reset()
