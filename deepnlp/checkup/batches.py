@@ -22,7 +22,7 @@ Seen = Iterator[Cause | str]
 
 
 def check_targets(p: Program) -> Seen:
-    """What stands in the targets, beside the inputs."""
+    """Return what stands in the targets, beside the inputs."""
     pairs = [_ids_of(batch) for batch in p.batches]
     texts = [pair for pair in pairs if pair is not None]
     if labels := [t for t in map(_labels_of, p.batches) if t is not None]:
@@ -56,7 +56,7 @@ def check_targets(p: Program) -> Seen:
 
 
 def check_batches(p: Program) -> Seen:
-    """Whether batches differ, and in what order they come."""
+    """Return whether batches differ, and in what order they come."""
     batches, is_fixed = p.batches, isinstance(p.given, list | tuple)
     if len(batches) < 2:
         yield "one batch"
@@ -83,7 +83,7 @@ def check_batches(p: Program) -> Seen:
 
 
 def check_relation(p: Program) -> Seen:
-    """Whether inputs that are alike have targets that are, more than by chance."""
+    """Return whether inputs that are alike have targets that are, more than by chance."""
     pairs = [(numbers(b[0]), as_targets(b[1])) for b in p.batches if _has_labels(b)]
     if not pairs or texts_of(p)[1] is not None:
         raise UntriedError("no labels of rows")
@@ -108,7 +108,7 @@ def check_relation(p: Program) -> Seen:
 
 
 def _has_labels(batch: Batch) -> bool:
-    """Whether a batch has a label for each row of an array."""
+    """Return whether a batch has a label for each row of an array."""
     if len(batch) < 2 or not all(hasattr(part, "dtype") for part in batch[:2]):
         return False
     t = as_targets(batch[1])
@@ -116,7 +116,7 @@ def _has_labels(batch: Batch) -> bool:
 
 
 def check_inputs(p: Program) -> Seen:
-    """Whether the inputs are of a size that a network can take."""
+    """Return whether the inputs are of a size that a network can take."""
     xs = [numbers(batch[0]) for batch in p.batches if hasattr(batch[0], "dtype")]
     if not xs:
         raise UntriedError("inputs are no arrays")
@@ -145,7 +145,7 @@ def check_inputs(p: Program) -> Seen:
 
 
 def check_data_kept(p: Program) -> Seen:
-    """Whether a step changes the arrays that it is given."""
+    """Return whether a step changes the arrays that it is given."""
     p.reset()
     for batch in p.pair:
         given = tuple(part.copy() if isinstance(part, numpy.ndarray) else part for part in batch)
@@ -211,7 +211,7 @@ def texts_of(p: Program) -> tuple[list[tuple[Any, Any]], int | None]:
 
 
 def _is_shifted(texts: list[tuple[Any, Any]], shift: int, axis: int) -> bool:
-    """Whether the targets of all texts are the inputs so many places further on."""
+    """Return whether the targets of all texts are the inputs so many places further on."""
     hits = total = 0
     for x, t in texts:
         T = x.shape[axis]
@@ -225,14 +225,14 @@ def _is_shifted(texts: list[tuple[Any, Any]], shift: int, axis: int) -> bool:
 
 
 def _rows_apart(texts: list[tuple[Any, Any]]) -> bool:
-    """Whether the rows of targets follow on rows of inputs, though on others."""
+    """Return whether the rows of targets follow on rows of inputs, though on others."""
     rows = {tuple(row[1:]): None for x, _ in texts for row in x}
     ends = [tuple(row[:-1]) for _, t in texts for row in t]
     return len(texts[0][0]) > 1 and sum(end in rows for end in ends) > 0.5 * len(ends)
 
 
 def _carries_over(texts: list[tuple[Any, Any]]) -> bool:
-    """Whether the targets are the inputs, in the wrong shape: read along the other axis."""
+    """Return whether the targets are the inputs, in the wrong shape: read along the other axis."""
     return all(
         numpy.array_equal(x.ravel()[1:], t.T.ravel()[:-1])
         or numpy.array_equal(x.T.ravel()[1:], t.ravel()[:-1])
@@ -267,7 +267,7 @@ def _repeated_rows(batches: list[Batch]) -> Seen:
 
 
 def _changed_in_place(one: list[Batch], two: list[Batch]) -> Seen:
-    """Whether the numbers of the second epoch are on another scale, being changed each time."""
+    """Return whether the numbers of the second epoch are on another scale."""
     x, again = (numpy.concatenate([_flat(b) for b in epoch]) for epoch in (one, two))
     if not x.size or not again.size or numbers(one[0][0]).dtype.kind != "f":
         return
@@ -288,7 +288,7 @@ def _flat(batch: Batch) -> Any:
 
 
 def _other_targets(one: list[Batch], two: list[Batch]) -> Seen:
-    """Whether the same input has another target in the next epoch."""
+    """Return whether the same input has another target in the next epoch."""
     if any(len(b) < 2 or not hasattr(b[1], "dtype") for b in [*one, *two]):
         return
     first = dict(pair for batch in one for pair in _rows(batch))
@@ -307,7 +307,7 @@ def _rows(batch: Batch) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _is_like_pixels(p: Program, x: Any) -> bool:
-    """Whether whole numbers are taken as sizes and no ids: numbers between them are taken too."""
+    """Return whether whole numbers are sizes and no ids: those between them are taken too."""
     if x.max() < 50 or x.ndim < 2 or x.shape[-1] < 3:
         return False
     half = x.astype("float64") / 2 + 0.25

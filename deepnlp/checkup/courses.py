@@ -30,7 +30,7 @@ METHODS = ("forward", "predict", "logits", "loss", "__call__")
 
 
 def check_evaluation(p: Program) -> Seen:
-    """Whether an evaluation gives the same twice, and leaves the training alone."""
+    """Return whether an evaluation gives the same twice, and leaves the training alone."""
     if not p.evaluates:
         raise UntriedError("no evaluation: say evaluate=")
     start = p.start
@@ -138,7 +138,7 @@ def _rates(rates: list[float], sizes: list[float], epoch: int) -> Seen:
 
 
 def _grows(rates: list[float]) -> bool:
-    """Whether a rate is multiplied again and again, and not added to, as in a warm-up."""
+    """Return whether a rate is multiplied again and again, and not added to, as in a warm-up."""
     levels = list(dict.fromkeys(rates))
     ratios = [b / a for a, b in pairwise(levels)]
     return len(levels) > 2 and min(ratios) > 1.01 and max(ratios) < 1.02 * min(ratios)
@@ -149,7 +149,7 @@ def _first_infinite(losses: list[float]) -> int:
 
 
 def _starts_from_training(p: Program, once: float) -> bool:
-    """Whether an evaluation gives another figure behind a step, from the same weights."""
+    """Return whether an evaluation gives another figure behind a step, from the same weights."""
     start = p.start
     names = {str(key) for h in p.state.reached for key in dict(items(h.entries))}
     if any("running" in name or "moving" in name for name in names):
@@ -164,7 +164,7 @@ def _starts_from_training(p: Program, once: float) -> bool:
 
 
 def _figures(p: Program) -> Seen:
-    """Whether the figure follows from the losses that the evaluation measures, as it should."""
+    """Return whether the figure follows, as it should, from the losses that are measured."""
     losses: list[tuple[float, int]] = []
     with suppress(Exception), _losses_noted(p, losses):
         figure = p.evaluate()
@@ -334,7 +334,7 @@ def _dropouts(p: Program) -> list[Any]:
 
 
 def _statistics_change(p: Program) -> bool:
-    """Whether running means are others after an evaluation than before."""
+    """Return whether running means are others after an evaluation than before."""
 
     def read() -> list[Any]:
         return [

@@ -1,4 +1,4 @@
-"""What people bring, as a :class:`~deepnlp.checkup.program.Program`: models, functions."""
+"""Models, trainers, functions as a :class:`~deepnlp.checkup.program.Program`.
 
 import inspect
 from collections.abc import Callable
@@ -140,7 +140,7 @@ def _of_model(model: Any, optimizer: Any, loss: Any) -> dict[str, Any]:
 
 
 def is_module(value: Any) -> bool:
-    """Whether it is a module of torch."""
+    """Return whether it is a module of torch."""
     is_object = not isinstance(value, type)
     return is_object and hasattr(value, "named_parameters") and hasattr(value, "state_dict")
 
@@ -354,7 +354,7 @@ def _of_torch(model: Any, optimizer: Any, loss: Any) -> dict[str, Any]:
 
 
 def _calls_model(function: Any) -> bool:
-    """Whether a function calls a module itself, so that it takes inputs and no scores."""
+    """Return whether a function calls a module itself, so that it takes inputs and no scores."""
     space = inspect.getclosurevars(function)
     return any(map(is_module, [*space.nonlocals.values(), *space.globals.values()]))
 

@@ -29,7 +29,7 @@ _GONE = object()
 
 
 class State:
-    """What some objects and functions, and all that these reach, hold now.
+    """Record of what some objects and functions, and all that these reach, hold now.
 
     Parameters
     ----------

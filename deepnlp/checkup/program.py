@@ -63,7 +63,7 @@ class Weight(NamedTuple):
 
 
 class Program:
-    """What is known of a training.
+    """Knowledge of a training: its step and the parts that are known.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class Program:
             return number(self._step(*copies(batch)))
 
     def leaves_alone(self, given: Batch) -> bool:
-        """Whether a step leaves the arrays of its batch as they are; everything is put back."""
+        """Return whether a step leaves the arrays of its batch alone; everything is put back."""
         self.reset()
         kept = copies(given)
         with hushed():
@@ -200,7 +200,7 @@ class Program:
 
     @property
     def is_late(self) -> bool:
-        """Whether the first step moves nothing and all others do: each with an old gradient."""
+        """Return whether the first step alone moves nothing: the others use old gradients."""
         return self._moving[:3] == [False, True, True]
 
     def values(self) -> list[Any]:
@@ -227,7 +227,7 @@ class Program:
 
     @cached_property
     def gives_loss(self) -> bool:
-        """Whether the loss of a batch is known."""
+        """Return whether the loss of a batch is known."""
         self.reset()
         is_number = self._loss is not None or not math.isnan(self.take(self.batches[0]))
         self.reset()
@@ -235,7 +235,7 @@ class Program:
 
     @property
     def predicts(self) -> bool:
-        """Whether scores can be asked for."""
+        """Return whether scores can be asked for."""
         return self._predict is not None
 
     def predict(self, x: Any) -> Any:
@@ -246,11 +246,11 @@ class Program:
 
     @property
     def evaluates(self) -> bool:
-        """Whether there is an evaluation."""
+        """Return whether there is an evaluation."""
         return self._evaluate is not None
 
     def evaluate(self) -> float:
-        """What the evaluation gives."""
+        """Return what the evaluation gives."""
         assert self._evaluate is not None
         with hushed():
             return number(self._evaluate())
@@ -435,7 +435,7 @@ class Program:
         ]
 
     def _has_moved(self, weight: Weight) -> bool:
-        """Whether it is another one now than at the beginning."""
+        """Return whether it is another one now than at the beginning."""
         holder, key = weight.places[0]
         content = self.state.content_of(holder, key)
         return content is None or not numpy.array_equal(weight.value(), content)
@@ -447,12 +447,12 @@ def _is_named(weight: Weight) -> bool:
 
 
 def _is_box(owner: Any) -> bool:
-    """Whether all that stands in an object belongs together, as in a dict of weights."""
+    """Return whether all that stands in an object belongs together, as in a dict of weights."""
     return isinstance(owner, dict | list) and "__builtins__" not in owner
 
 
 def _follows(after: Any, usual: Any, push: Any) -> bool:
-    """Whether an array that was pushed keeps the push, as a weight does, and no state or buffer."""
+    """Return whether an array keeps a push, as a weight does and no state or buffer."""
     if after.shape != usual.shape:
         return False
     left, push = (after - usual).ravel().astype(float), push.ravel().astype(float)
@@ -461,7 +461,7 @@ def _follows(after: Any, usual: Any, push: Any) -> bool:
 
 
 def _is_one(weight: Weight, array: Any) -> bool:
-    """Whether a weight is an array, or shares its numbers."""
+    """Return whether a weight is an array, or shares its numbers."""
     value = weight.value()
     if is_tensor(value):
         return is_tensor(array) and value.data_ptr() == array.data_ptr()
@@ -474,7 +474,7 @@ def _reader(places: Sequence[tuple[Holder, Any]]) -> Callable[[], Any]:
 
 
 def _is_listed(holder: Holder) -> bool:
-    """Whether it is the list or dict of an object's weights."""
+    """Return whether it is the list or dict of an object's weights."""
     last = holder.path.rstrip(".").rpartition(".")[2]
     return isinstance(holder.owner, dict | list) and last in PARAMS
 
@@ -497,7 +497,7 @@ def assign(array: Any, value: Any) -> None:
 
 
 def is_optimizer(value: Any) -> bool:
-    """Whether an object updates weights: one of deepnlp, of torch, or spelt like one."""
+    """Return whether an object updates weights: one of deepnlp, of torch, or spelt like one."""
     if isinstance(value, Optimizer):
         return True
     kind = type(value)
@@ -507,12 +507,12 @@ def is_optimizer(value: Any) -> bool:
 
 
 def inspect_has(kind: type, name: str) -> bool:
-    """Whether a class has a method of this name that is somebody's own."""
+    """Return whether a class has a method of this name that is somebody's own."""
     return callable(getattr(kind, name, None)) and kind.__module__ != "builtins"
 
 
 def iter_once(value: Any) -> bool:
-    """Whether it can be gone through only once."""
+    """Return whether it can be gone through only once."""
     return hasattr(value, "__next__")
 
 
@@ -534,7 +534,7 @@ def number(result: Any) -> float:
 
 
 def _is_batch(given: Any) -> bool:
-    """Whether it is one batch itself: a tuple of arrays."""
+    """Return whether it is one batch itself: a tuple of arrays."""
     return isinstance(given, tuple) and len(given) > 1 and all(hasattr(p, "dtype") for p in given)
 
 
@@ -551,7 +551,7 @@ def _as_array(part: Any) -> Any:
 
 
 def same_batch(one: Batch, other: Batch) -> bool:
-    """Whether two batches hold the same numbers."""
+    """Return whether two batches hold the same numbers."""
     pairs = zip(leaves(one), leaves(other), strict=False)
     return shapes_of(one) == shapes_of(other) and all(
         numpy.array_equal(numbers(a), numbers(b)) for (_, a), (_, b) in pairs

@@ -1,4 +1,4 @@
-"""What the experiments have shown, as an object that prints as a table."""
+"""Report of the experiments: an object that prints as a table."""
 
 import re
 import tomllib
@@ -122,7 +122,7 @@ class Report(Outcome):
 
     @property
     def ok(self) -> bool:
-        """Whether no experiment shows a mistake."""
+        """Return whether no experiment shows a mistake."""
         return not any(row.verdict == WRONG for row in self.rows)
 
     @property
@@ -139,11 +139,11 @@ class Report(Outcome):
 
     @property
     def noted(self) -> list[str]:
-        """What is left to the reader to judge."""
+        """Return what is left to the reader to judge."""
         return [str(one) for one in self.causes if not one.is_wrong]
 
     def failure(self) -> str:
-        """What is wrong, on a line; then the table."""
+        """Return what is wrong, on a line; then the table."""
         told = "; ".join(str(one) for one in self.causes if one.is_wrong)
         return f"{self.subject}: {told}\n{self}"
 

@@ -191,7 +191,7 @@ def _of_torch(rule: Any, weights: list[Any], _: Numbers) -> Way:
 
 
 def _is_maker(rule: Any) -> bool:
-    """Whether it makes an optimizer of the weights that it takes."""
+    """Return whether it makes an optimizer of the weights that it takes."""
     needed = [p for p in inspect.signature(rule).parameters.values() if p.default is p.empty]
     named = {p.name.lower() for p in needed[:1]}
     is_first = bool(named & {"params", "parameters", "ps", "weights"})
@@ -581,7 +581,7 @@ _FUNCTIONS: dict[str, Any] = {
 
 
 def _near(made: Course, course: Course, start: Any) -> bool:
-    """Whether two courses are one, to rounding; nan where the other has none either."""
+    """Return whether two courses are one, to rounding; nan where the other has none either."""
     before_made = before = start
     for a, b in zip(made, course, strict=False):
         finite = numpy.isfinite(a) & numpy.isfinite(b)

@@ -237,7 +237,7 @@ class _Script:
         }
 
     def _of_loops(self, loops: list[Any], taken: dict[str, str]) -> dict[str, Any]:
-        """What a loop says: where the batches come from, and the step."""
+        """Return what a loop says: where the batches come from, and the step."""
         loop, outer = loops[-1], loops[-2] if len(loops) > 1 else None
         for one in loops[:-1]:
             self._enter(one)
@@ -382,17 +382,17 @@ def _as_array(value: Any) -> Any:
 
 
 def _shows(node: ast.stmt) -> bool:
-    """Whether a statement is there to print, draw or save."""
+    """Return whether a statement is there to print, draw or save."""
     return not _is_definition(node) and bool(_SHOWS.search(ast.unparse(node)))
 
 
 def _is_report(node: ast.stmt) -> bool:
-    """Whether a statement of a step does something each so many steps, and no update."""
+    """Return whether a statement of a step does something each so many steps, and no update."""
     return isinstance(node, ast.If) and "%" in ast.unparse(node.test) and not _trains(node)
 
 
 def _is_count(node: ast.stmt) -> bool:
-    """Whether a statement goes on to the next batch."""
+    """Return whether a statement goes on to the next batch."""
     if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
         return False
     is_plain = isinstance(node.value, ast.Constant | ast.Name)

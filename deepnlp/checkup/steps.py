@@ -46,7 +46,7 @@ ONE_BATCH = 40
 
 
 def check_weights(p: Program) -> Seen:
-    """Whether the weights are such that a network can start from them."""
+    """Return whether the weights are such that a network can start from them."""
     _expect_weights(p)
     for weight, value in zip(p.weights, p.start, strict=True):
         kind = numpy.asarray(weight.value()).dtype if not _is_tensor(weight) else None
@@ -106,7 +106,7 @@ def check_moves(p: Program) -> Seen:
 
 
 def check_own_gradient(p: Program) -> Seen:
-    """Whether an update follows from its own batch, or from those before it too."""
+    """Return whether an update follows from its own batch, or from those before it too."""
     _expect_weights(p)
     if p.is_late:
         p.reset()
@@ -119,10 +119,10 @@ def check_own_gradient(p: Program) -> Seen:
         raise UntriedError("nothing moves")
     if same_batch(*p.pair):
         raise UntriedError("there is only one batch")
-    yield from _unused_rows(p)
     if numpy.array_equal(a, b) and len(a) > 4:
         yield cause("the step ignores its batch")
         return
+    yield from _unused_rows(p)
     c = _joined(p.by_second_after_first)
     if not all(numpy.isfinite(v).all() for v in (a, b, c)):
         raise UntriedError("an update is not finite")
@@ -145,7 +145,7 @@ def check_own_gradient(p: Program) -> Seen:
 
 
 def check_rule(p: Program) -> Seen:
-    """Whether the update rule is the textbook's, and whether it keeps its memory."""
+    """Return whether the update rule is the textbook's, and whether it keeps its memory."""
     _expect_weights(p)
     for rule in _rules(p):
         p.reset()
@@ -197,7 +197,7 @@ def _known(p: Program) -> list[Any]:
 
 
 def check_direction(p: Program) -> Seen:
-    """Whether the loss falls in the direction of the update."""
+    """Return whether the loss falls in the direction of the update."""
     _expect_weights(p)
     d = p.by_first
     if not any(v.any() for v in d):
@@ -263,7 +263,7 @@ def check_size(p: Program) -> Seen:
 
 
 def check_randomness(p: Program) -> Seen:
-    """Whether the random numbers of one step are others than those of the next."""
+    """Return whether the random numbers of one step are others than those of the next."""
     p.reset()
     before = p.state.drawn
     p.take(p.pair[0])
@@ -280,9 +280,11 @@ def check_randomness(p: Program) -> Seen:
 
 
 def check_state(p: Program) -> Seen:
-    """Whether something but the weights goes from batch to batch, and whether it should."""
+    """Return whether something but the weights goes from batch to batch, and whether it should."""
     first, second = p.pair
     start = p.start
+    if p.is_late:
+        raise UntriedError("each update is made in the next step")
     p.reset()
     alone = p.take(second)
     p.reset()
@@ -318,7 +320,7 @@ def _share_that_follows(texts: list[tuple[Any, Any]], axis: int | None) -> float
 
 
 def _is_recurrent(p: Program) -> bool:
-    """Whether something is called as layers over time or their states are."""
+    """Return whether something is called as layers over time or their states are."""
     owners = [type(holder.owner).__name__ for holder in p.state.reached]
     return any(re.search(r"RNN|LSTM|GRU", name) for name in owners) or "hprev" in p.source
 
@@ -410,7 +412,7 @@ def _is_value(one: Any, weight: Weight) -> bool:
 def _dead_units(p: Program) -> Seen:
     """Rows or columns of a weight that no batch moves, other than words that are not there."""
     moves = [numpy.abs(a) + numpy.abs(b) for a, b in zip(p.by_first, p.by_second, strict=True)]
-    inputs = [numbers(part) for b in p.pair for _, part in leaves(b[:1]) if hasattr(part, "dtype")]
+    inputs = [numbers(part) for b in p.pair for _, part in leaves(b[:1])]
     ids = {int(n) for x in inputs if x.dtype.kind in "iu" for n in x.ravel()}
     for weight, d in zip(p.weights, moves, strict=True):
         is_tiny = float(d.max(initial=0)) < 1e-5 * float(numpy.abs(weight.value()).max())
@@ -426,7 +428,7 @@ def _dead_units(p: Program) -> Seen:
 
 
 def _reads_nothing(p: Program, size: int) -> bool:
-    """Whether so many inputs come in of which most are zero, as in rows with a single one."""
+    """Return whether most of many inputs are zero, as in rows with a single one."""
     xs = [numbers(b[0]) for b in p.pair if hasattr(b[0], "dtype")]
     return any(x.ndim > 1 and x.shape[-1] == size and float((x == 0).mean()) > 0.3 for x in xs)
 
@@ -457,7 +459,7 @@ def _clipped_one_by_one(p: Program) -> Seen:
 
 
 def _not_reached(p: Program) -> Seen:
-    """Whether the model still reads the arrays that it had before the update."""
+    """Return whether the model still reads the arrays that it had before the update."""
     p.reset()
     losses = [p.update(p.pair[0]) for _ in range(3)]
     p.reset()
@@ -539,7 +541,7 @@ def _fit(c: Any, a: Any, b: Any) -> tuple[float, float, float]:
 
 
 def _unused_rows(p: Program) -> Seen:
-    """Whether the first or the last rows of a batch have no influence on the update."""
+    """Return whether the first or the last rows of a batch have no influence on the update."""
     if not all(hasattr(part, "dtype") for batch in p.pair for part in batch):
         return
     one, other = ([numbers(part) for part in batch] for batch in p.pair)
@@ -675,7 +677,7 @@ def _slope(p: Program, d: list[Any], batch: Batch) -> tuple[float, bool]:
 
 
 def _sideways(p: Program, d: list[Any], slope: float) -> Seen:
-    """Whether the update has to do with the gradient, against directions drawn at random."""
+    """Return whether the update has to do with the gradient, against directions drawn at random."""
     length = _norm(_joined(d))
     count = sum(v.size for v in d)
     generator = numpy.random.default_rng(2)
@@ -695,7 +697,7 @@ def _sideways(p: Program, d: list[Any], slope: float) -> Seen:
 
 
 def _seeds(p: Program) -> bool:
-    """Whether code that runs in a step makes a generator of one and the same seed."""
+    """Return whether code that runs in a step makes a generator of one and the same seed."""
     ran: set[Any] = set()
 
     def note(frame: Any, event: str, _: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the figures of a run say: how good it is, what it is like, and what would help."""
+"""Verdict on a run by its figures: how good it is, what it is like, and what would help."""
 
 import math
 import tomllib
