@@ -1,4 +1,4 @@
-"""Models, trainers, functions as a :class:`~deepnlp.checkup.program.Program`.
+"""Models, trainers, functions as a :class:`~deepnlp.checkup.program.Program`."""
 
 import inspect
 from collections.abc import Callable
