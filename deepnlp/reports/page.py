@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import write_whole
-from deepnlp.plots import as_svg, described
+from deepnlp.plots.display import as_svg, described
 
 TEMPLATE = Template(Path(__file__).with_name("page.html").read_text("utf-8"))
 RETURN = "↵"  # stands for the end of a line
