@@ -179,13 +179,16 @@ def _answer(trainer: Any, result: Result, reporter: Reporter | None) -> Answer:
     sample = trainer.task.sample(trainer.model)
     figure = None if result.figure is None else str(result.figure)
     lines = [f"\n{result.table()}\n"]
-    said = verdict(trainer.history, result, {"max_norm": trainer.max_norm})
-    lines += [] if result.status == "interrupted" else [f"{line}" for line in sentences(said)]
+    noted = []
+    if isinstance(trainer, Trainer):  # counting has no course to judge
+        said = verdict(trainer.history, result, {"max_norm": trainer.max_norm})
+        noted = said.noted
+        lines += [] if result.status == "interrupted" else sentences(said)
     lines += [] if sample is None else [f"sampled: {sample}"]
     lines += [] if figure is None else [f"learning curve: {figure}"]
     page = reporter and reporter.end()
     lines += [f"page of the run: {page or f'deepnlp report {result.folder}'}"] if reporter else []
-    facts = {**result.to_dict(), "sample": sample, "figure": figure, "verdict": said.noted}
+    facts = {**result.to_dict(), "sample": sample, "figure": figure, "verdict": noted}
     if result.status != "interrupted":
         return Answer(facts, "\n".join(lines))
     command = f"deepnlp train --out {shlex.quote(str(result.folder))} --resume"

@@ -39,7 +39,8 @@ def test_a_study_from_the_command_line(deepnlp, arguments, tmp_path, monkeypatch
     lines = [line for line in outcome.out.splitlines() if not line.startswith("some: ")]
     assert [line.split(":")[0] for line in lines[:2]] == ["trial 0", "trial 1"]
     assert "2 of 2 trials have ended" in lines
-    assert lines[-1].startswith(f"on the test split: deepnlp evaluate {folder}/trial-00")
+    assert lines[-2].startswith(f"on the test split: deepnlp evaluate {folder}/trial-00")
+    assert lines[-1] == f"page of the search: {folder}/search.html"
     again = deepnlp("search", *given, "--json")
     assert again.err == ""
     assert again.json["state"] == "finished"
@@ -49,7 +50,7 @@ def test_a_study_from_the_command_line(deepnlp, arguments, tmp_path, monkeypatch
     assert {*best["values"]} == {"dropout", "lr"}
 
     outcome = deepnlp("search", "--study", folder, "--status")
-    assert outcome.out.splitlines() == lines[2:]
+    assert outcome.out.splitlines() == lines[2:-1]
     outcome = deepnlp("search", "--study", folder, "--take", folder, "--results", tmp_path)
     assert outcome.out == f"taken in: trial-000, trial-001\npage: {tmp_path}/search-some.md\n"
     page = (tmp_path / "search-some.md").read_text(encoding="utf-8")
