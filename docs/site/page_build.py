@@ -1,7 +1,7 @@
 """Put together the page that checks a pasted backward pass: ``python docs/site/page_build.py OUT``.
 
-``OUT`` can be served by any web server; ``--pyodide URL`` says where its Python comes from, by
-default the published one. With ``--local`` it is the Pyodide of ``pyodide_files.py``.
+``OUT`` can be served by any web server. Its Python is the published one, or with ``--local`` the
+Pyodide of ``pyodide_files.py``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ ROOT = HERE.parents[1]
 PAGE = HERE / "page"
 CACHE = ROOT / "build" / "page"
 MATHJAX = CACHE / "mathjax.js"
-#: The published Pyodide: its address, and the SHA-256 of the files that the page needs, which are
-#: those of npm's package ``pyodide``; its lock names those of the wheels.
-PUBLISHED, FILES = json.loads((HERE / "pyodide.json").read_text("utf-8")).values()
+#: The published Pyodide: the SHA-256 of the files that the page needs by their addresses. Those of
+#: npm's package ``pyodide`` come from npm's mirror; its lock names those of the wheels.
+PUBLISHED = json.loads((HERE / "pyodide.json").read_text("utf-8"))
 PACKAGES = ["numpy", "threadpoolctl"]
 LONGEST = 200_000  # letters of the code of a link
 EXAMPLES = {
@@ -116,8 +116,8 @@ def codemirror() -> Path | None:
     return made
 
 
-def build(out: Path, pyodide: str = PUBLISHED, local: Path | None = None) -> Path:
-    """Write the page into a folder."""
+def build(out: Path, local: Path | None = None) -> Path:
+    """Write the page into a folder, for the published Pyodide or for one in a folder."""
     shutil.copytree(
         PAGE,
         out,
@@ -127,14 +127,14 @@ def build(out: Path, pyodide: str = PUBLISHED, local: Path | None = None) -> Pat
     packed = lighter(wheel(), out)
     if made := codemirror():
         shutil.copy(made, out / "codemirror.js")
+    files = dict(PUBLISHED)
     if local is not None:
-        pyodide = "pyodide/"
         (out / "pyodide").symlink_to(local, target_is_directory=True)
-    hashes = FILES if local is None else {name: sha256(local / name) for name in needed(local)}
-    files = {f"{pyodide}{name}": value for name, value in hashes.items()}
+        files = {f"pyodide/{name}": sha256(local / name) for name in needed(local)}
+    folders = sorted({address.rpartition("/")[0] + "/" for address in PUBLISHED})
     files |= {name: sha256(out / name) for name in (packed.name, "checking.py", "worker.js")}
     integrity = {name: _base64(bytes.fromhex(value)) for name, value in files.items()}
-    secure(out, pyodide if local is None else "")
+    secure(out, " ".join(folders) if local is None else "")
     settings = {
         "packages": PACKAGES,
         "wheel": packed.name,
@@ -178,7 +178,6 @@ def main() -> None:
     """Build it from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--pyodide", default=PUBLISHED)
     parser.add_argument("--local", action="store_true")
     options = parser.parse_args()
     local = None
@@ -186,7 +185,7 @@ def main() -> None:
         from pyodide_files import fetch
 
         local = fetch()
-    print(build(options.out, options.pyodide, local))
+    print(build(options.out, local))
 
 
 if __name__ == "__main__":
