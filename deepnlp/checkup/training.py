@@ -86,7 +86,7 @@ def check_training(
     ...     error = x @ W - t
     ...     W[:] += 0.1 * x.T @ error / len(x)      # the gradient is added
     ...     return (error**2).mean()
-    >>> report = check_training(step, [(x, x @ [1.0, -1.0]) for x in xs])
+    >>> report = check_training(step, [(x, x @ [1.0, -1.0]) for x in xs], weights=[W])
     >>> report.diagnosis
     'uphill'
     """

@@ -175,10 +175,11 @@ def _rebound(subject: Subject) -> Check | None:
 
 def _state(subject: Subject) -> Check | None:
     """The state of a layer over time after a forward is its output at the last step."""
-    if not isinstance(subject.layer, TimeRecurrent) or len(subject.inputs) > 1:
+    layer = subject.layer
+    if not isinstance(layer, TimeRecurrent) or not layer.shows_state or len(subject.inputs) > 1:
         return None  # with lengths, the output at the last step may be past the end
     (hs,) = subject.forward()
-    is_last = numpy.array_equal(asnumpy(subject.layer.state[0]), hs[:, -1])
+    is_last = numpy.array_equal(asnumpy(layer.state[0]), hs[:, -1])
     told = "h is the last output" if is_last else "h is not the last output"
     return Check("state", is_last, told)
 

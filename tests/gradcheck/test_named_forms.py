@@ -247,7 +247,7 @@ def test_weights_in_buffers_and_in_attributes_of_functions_are_checked():
     assert not check_gradients((forward, backward), x).ok
 
 
-def test_a_right_affine_layer_passes_through_twelve_files():
+def test_a_right_affine_layer_passes_through_fourteen_files():
     """Of this room; five milliseconds are measured, not tested."""
     files = set()
 
@@ -271,7 +271,7 @@ def test_a_right_affine_layer_passes_through_twelve_files():
     finally:
         sys.setprofile(before)
     assert report.ok
-    assert len([file for file in files if file.startswith(folder)]) <= 12
+    assert len([file for file in files if file.startswith(folder)]) <= 14
 
 
 def test_every_sentence_is_used_and_every_one_that_is_used_is_there():
