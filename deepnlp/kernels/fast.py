@@ -232,21 +232,21 @@ def _block(q: Array, k: Array, v: Array, f: Array, block: slice) -> list[Array]:
 
 
 def linear_attention_backward(
-    dy: Array, dS: Array, saved: Any, q: Array, k: Array, v: Array, f: Array
+    dy: Array, dS: Array, S: Any, q: Array, k: Array, v: Array, f: Array
 ) -> Any:
     """Back through each block, the last first, and through its decays, product by product."""
-    if not isinstance(saved, list):
+    if not isinstance(S, list):
         return NotImplemented
     dtype = xp.result_type(dy.dtype, dS.dtype, f.dtype)
     dq, dk, dv, df = (xp.empty(x.shape, dtype) for x in (q, k, v, f))
-    for block, S in reversed([*zip(slices(len(q), PLACES), saved)]):
+    for block, S_b in reversed([*zip(slices(len(q), PLACES), S)]):
         q_b, k_b, v_b, D = _block(q, k, v, f, block)
         dy_b, f_b = dy[block].transpose(1, 2, 0, 3), f[block].transpose(1, 2, 0, 3)
         kD, qD = k_b[:, :, None] * D[..., 1:, :], q_b * D[..., 0, :]
         # y = (q D_0) S + A v with A = sum_d q k D, and S_next = D_0 S + (k D_last)^T v
         dA = dy_b @ v_b.swapaxes(-1, -2)
         A = (kD @ q_b[..., None])[..., 0]
-        d_qD, d_kD_last = dy_b @ S.swapaxes(-1, -2), v_b @ dS.swapaxes(-1, -2)
+        d_qD, d_kD_last = dy_b @ S_b.swapaxes(-1, -2), v_b @ dS.swapaxes(-1, -2)
         d_kD = dA[..., None] * q_b[..., None, :]
         d_kD[:, :, -1] += d_kD_last
         dv[block] = (A.swapaxes(-1, -2) @ dy_b + kD[:, :, -1] @ dS).transpose(2, 0, 1, 3)
@@ -254,7 +254,7 @@ def linear_attention_backward(
         dq[block] = dq_b.transpose(2, 0, 1, 3)
         dk[block] = (d_kD * D[..., 1:, :]).sum(axis=2).transpose(2, 0, 1, 3)
         dD = xp.concatenate([(d_qD * q_b)[..., None, :], d_kD * k_b[:, :, None]], axis=3)
-        dD[:, :, -1, 0] += (dS * S).sum(axis=-1)
+        dD[:, :, -1, 0] += (dS * S_b).sum(axis=-1)
         if f.shape[-1] == 1:
             dD = dD.sum(axis=-1, keepdims=True)
         dS = qD.swapaxes(-1, -2) @ dy_b + D[:, :, -1, 0, :, None] * dS
