@@ -198,4 +198,7 @@ def setup(app):
     app.connect("source-read", _read)
     app.connect("autodoc-process-docstring", _docstring, priority=100)
     app.connect("html-page-context", _edit_link, priority=400)
+    # jupyterlite-sphinx asks a font server for a font that no page uses.
+    files = app.registry.css_files
+    files[:] = [each for each in files if not each[0].startswith("https:")]
     return {"parallel_read_safe": True}
