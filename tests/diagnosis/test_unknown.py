@@ -127,7 +127,7 @@ def test_an_unknown_takes_no_more_than_seconds():
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
     )
-    assert float(done.stdout) < 5  # about 2 on a machine that does nothing else
+    assert float(done.stdout) < 10  # some 4 on a machine that does nothing else
 
 
 def test_a_multiple_of_one_number_is_not_named():
