@@ -139,7 +139,7 @@ class Program:
     def epochs(self) -> list[list[Batch]]:
         """The first batches of three epochs that follow each other."""
         self.reset()
-        drawn = self._drawn(1 if iter_once(self.given) else 3)
+        drawn = self._drawn(1 if is_iterator(self.given) else 3)
         self.reset()
         return drawn
 
@@ -502,17 +502,17 @@ def is_optimizer(value: Any) -> bool:
         return True
     kind = type(value)
     is_of_torch = hasattr(value, "param_groups") and hasattr(value, "zero_grad")
-    is_own = any(inspect_has(kind, name) for name in ("update", "step")) and hasattr(value, "lr")
+    is_own = any(has_own_method(kind, name) for name in ("update", "step")) and hasattr(value, "lr")
     return is_of_torch or (is_own and not isinstance(value, type | Layer))
 
 
-def inspect_has(kind: type, name: str) -> bool:
+def has_own_method(kind: type, name: str) -> bool:
     """Return whether a class has a method of this name that is somebody's own."""
     return callable(getattr(kind, name, None)) and kind.__module__ != "builtins"
 
 
-def iter_once(value: Any) -> bool:
-    """Return whether it can be gone through only once."""
+def is_iterator(value: Any) -> bool:
+    """Return whether a value can be gone through only once."""
     return hasattr(value, "__next__")
 
 
